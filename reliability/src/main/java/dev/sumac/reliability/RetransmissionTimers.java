@@ -1,0 +1,101 @@
+package dev.sumac.reliability;
+
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import org.agrona.DeadlineTimerWheel;
+import org.agrona.collections.Long2LongHashMap;
+
+/**
+ * One timer for each slot, on Agrona's timer wheel. Not thread-safe; allocates nothing once every
+ * slot has had its timer.
+ *
+ * <p>A timer is armed when its slot is first used and then only asked again when it fires: {@link
+ * Handler#onTimer} answers when it wants to be called next. So the stream of results costs no timer
+ * work at all.
+ */
+public final class RetransmissionTimers {
+  /** Answer of a handler that wants its timer no more. */
+  public static final long DISARM = Long.MIN_VALUE;
+
+  private static final long TICK_NS = 1 << 17;
+  private static final int TICKS_PER_WHEEL = 512;
+  private static final long NO_SLOT = -1;
+
+  /** What happens when a slot's timer fires. */
+  @FunctionalInterface
+  public interface Handler {
+    /** Returns when to fire next, or {@link #DISARM}. */
+    long onTimer(int slot, long nowNs);
+  }
+
+  private final Long2LongHashMap slotOfTimer = new Long2LongHashMap(NO_SLOT);
+  private final boolean[] armed;
+  private final int[] fired;
+  private final Handler handler;
+  private final DeadlineTimerWheel.TimerHandler collect = this::collect;
+  private DeadlineTimerWheel wheel;
+  private int firedCount;
+
+  public RetransmissionTimers(int slots, Handler handler) {
+    this.armed = new boolean[slots];
+    this.fired = new int[slots];
+    this.handler = handler;
+  }
+
+  /** Makes sure that the slot's timer runs; one that runs already keeps its deadline. */
+  public void arm(int slot, long deadlineNs, long nowNs) {
+    if (!armed[slot]) {
+      armed[slot] = true;
+      schedule(slot, deadlineNs, nowNs);
+    }
+  }
+
+  /** Fires what is due, in the order of slots within one tick. */
+  public void poll(long nowNs) {
+    if (wheel == null || wheel.timerCount() == 0) {
+      return;
+    }
+    firedCount = 0;
+    do {
+      wheel.poll(nowNs, collect, Integer.MAX_VALUE);
+    } while (wheel.timerCount() > 0 && wheel.currentTickTime() <= nowNs);
+    for (int i = 0; i < firedCount; i++) {
+      int slot = fired[i];
+      long nextNs = handler.onTimer(slot, nowNs);
+      if (nextNs == DISARM) {
+        armed[slot] = false;
+      } else {
+        schedule(slot, nextNs, nowNs);
+      }
+    }
+  }
+
+  /** Whether any timer runs. */
+  public boolean isAnyArmed() {
+    return wheel != null && wheel.timerCount() > 0;
+  }
+
+  /** Disarms all timers. */
+  public void clear() {
+    Arrays.fill(armed, false);
+    slotOfTimer.clear();
+    if (wheel != null) {
+      wheel.clear();
+    }
+  }
+
+  private void schedule(int slot, long deadlineNs, long nowNs) {
+    if (wheel == null) {
+      wheel = new DeadlineTimerWheel(TimeUnit.NANOSECONDS, nowNs, TICK_NS, TICKS_PER_WHEEL);
+    } else if (wheel.timerCount() == 0) {
+      wheel.resetStartTime(nowNs);
+    }
+    slotOfTimer.put(wheel.scheduleTimer(Math.max(deadlineNs, nowNs)), slot);
+  }
+
+  @SuppressWarnings("UnusedVariable")
+  private boolean collect(TimeUnit unit, long nowNs, long timerId) {
+    fired[firedCount++] = (int) slotOfTimer.remove(timerId);
+    return true;
+  }
+}

@@ -1,0 +1,287 @@
+package dev.sumac.transport;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFactory;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.FixedRecvByteBufAllocator;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollChannelOption;
+import io.netty.channel.epoll.EpollDatagramChannel;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.DatagramChannel;
+import io.netty.channel.socket.DatagramPacket;
+import io.netty.channel.socket.SocketProtocolFamily;
+import io.netty.channel.socket.nio.NioDatagramChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.net.Inet6Address;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.agrona.concurrent.UnsafeBuffer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One UDP socket and the one thread that serves it. The listener and all outboxes are used on that
+ * thread only; {@link #execute}, {@link #wakeUp}, {@link #close} and the getters may be called from
+ * any thread.
+ *
+ * <p>With epoll, datagrams arrive through UDP_GRO (many packets in one read) and leave through
+ * UDP_SEGMENT (many packets in one write): on the machine it was measured on worth a factor of 8
+ * (docs/architecture.md).
+ */
+public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
+  /** Longest time between two turns while time matters to the listener. */
+  public static final long TICK_NS = 1_000_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(UdpEndpoint.class);
+  private static final int MAX_READ_BYTES = 65_536;
+  private static final int PACKETS_PER_CLOCK_READ = 32;
+
+  private final EventLoopGroup group;
+  private final EventLoop loop;
+  private final DatagramChannel channel;
+  private final List<SegmentingOutbox> dirty = new ArrayList<>();
+  private final AtomicLong sendErrors = new AtomicLong();
+  private final DatagramListener listener;
+  private final boolean segmentation;
+  private final int receiveBufferBytes;
+  private final Runnable turn = this::turn;
+  private ScheduledFuture<?> ticking;
+
+  private UdpEndpoint(UdpConfig config, Function<UdpEndpoint, DatagramListener> listenerOf)
+      throws IOException {
+    boolean epoll = useEpoll(config.io());
+    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    group =
+        new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory(config.threadName(), true), io);
+    segmentation = epoll && EpollDatagramChannel.isSegmentedDatagramPacketSupported();
+    try {
+      channel = bind(config, epoll);
+    } catch (Throwable e) {
+      group.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+      throw e;
+    }
+    loop = channel.eventLoop();
+    receiveBufferBytes = givenBufferBytes(config);
+    DatagramListener plain = listenerOf.apply(this);
+    listener = config.faults().isNone() ? plain : new FaultyListener(config.faults(), plain);
+    channel.config().setAutoRead(true);
+  }
+
+  /**
+   * Opens a socket.
+   *
+   * @param listenerOf makes the listener; it may keep the endpoint, and gets datagrams once {@code
+   *     open} has returned
+   * @throws IOException when the address can't be bound; the message names it
+   */
+  public static UdpEndpoint open(
+      UdpConfig config, Function<UdpEndpoint, DatagramListener> listenerOf) throws IOException {
+    return new UdpEndpoint(config, listenerOf);
+  }
+
+  /** Where the socket is bound, with the port that the kernel chose. */
+  public InetSocketAddress localAddress() {
+    return channel.localAddress();
+  }
+
+  /** Receive buffer that the kernel gave, in bytes of its own accounting halved (socket(7)). */
+  public int receiveBufferBytes() {
+    return receiveBufferBytes;
+  }
+
+  /**
+   * Datagrams that the kernel dropped because the receive buffer was full, or -1 where it does not
+   * say.
+   */
+  public long kernelDrops() {
+    return KernelDrops.ofPort(localAddress().getPort());
+  }
+
+  /** Sends that the kernel refused. */
+  public long sendErrors() {
+    return sendErrors.get();
+  }
+
+  /** Runs a task on the endpoint's thread, as a turn of its own. */
+  public void execute(Runnable task) {
+    loop.execute(
+        () -> {
+          task.run();
+          turn();
+        });
+  }
+
+  /** Makes a turn soon. */
+  public void wakeUp() {
+    loop.execute(turn);
+  }
+
+  @Override
+  public Outbox outbox(List<InetSocketAddress> receivers) {
+    return new SegmentingOutbox(channel, receivers, segmentation, dirty);
+  }
+
+  /**
+   * Closes the socket and ends the thread; returns at once, or when both are done if called from
+   * another thread.
+   */
+  @Override
+  public void close() {
+    channel.close();
+    var ended = group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    if (!loop.inEventLoop()) {
+      ended.awaitUninterruptibly(2, TimeUnit.SECONDS);
+    }
+  }
+
+  private void turn() {
+    boolean timeMatters = listener.onTurn(System.nanoTime());
+    flush();
+    if (timeMatters && ticking == null) {
+      ticking = loop.scheduleAtFixedRate(this::tick, TICK_NS, TICK_NS, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void tick() {
+    boolean timeMatters = listener.onTurn(System.nanoTime());
+    flush();
+    if (!timeMatters) {
+      ticking.cancel(false);
+      ticking = null;
+    }
+  }
+
+  private void flush() {
+    for (int i = 0; i < dirty.size(); i++) {
+      dirty.get(i).send();
+    }
+    dirty.clear();
+    channel.flush();
+  }
+
+  private DatagramChannel bind(UdpConfig config, boolean epoll) throws IOException {
+    SocketProtocolFamily family =
+        config.bind().getAddress() instanceof Inet6Address
+            ? SocketProtocolFamily.INET6
+            : SocketProtocolFamily.INET;
+    ChannelFactory<Channel> factory =
+        epoll ? () -> new EpollDatagramChannel(family) : () -> new NioDatagramChannel(family);
+    Bootstrap bootstrap =
+        new Bootstrap()
+            .group(group)
+            .channelFactory(factory)
+            .option(ChannelOption.AUTO_READ, false)
+            .option(ChannelOption.SO_RCVBUF, config.receiveBufferBytes())
+            .option(ChannelOption.SO_SNDBUF, config.sendBufferBytes())
+            .option(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(MAX_READ_BYTES))
+            .handler(new Receiver());
+    if (epoll) {
+      bootstrap.option(EpollChannelOption.UDP_GRO, true);
+    }
+    var bound = bootstrap.bind(config.bind()).awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      throw new IOException(
+          "UDP port "
+              + config.bind().getPort()
+              + " on "
+              + config.bind().getHostString()
+              + " can't be bound: "
+              + bound.cause().getMessage(),
+          bound.cause());
+    }
+    return (DatagramChannel) bound.channel();
+  }
+
+  private int givenBufferBytes(UdpConfig config) {
+    int reported = channel.config().getReceiveBufferSize();
+    // Linux doubles what it grants to make room for its own book-keeping, and reports the double
+    // (socket(7)).
+    int given = isLinux() ? reported / 2 : reported;
+    if (given < config.receiveBufferBytes()) {
+      LOG.warn(
+          "UDP receive buffer is {} B, {} B were asked: bursts may be dropped. To allow more: sysctl -w"
+              + " net.core.rmem_max={}",
+          given,
+          config.receiveBufferBytes(),
+          config.receiveBufferBytes());
+    }
+    return given;
+  }
+
+  private static boolean isLinux() {
+    return System.getProperty("os.name").startsWith("Linux");
+  }
+
+  private static boolean useEpoll(UdpConfig.Io io) throws IOException {
+    if (io == UdpConfig.Io.EPOLL && !Epoll.isAvailable()) {
+      throw new IOException("epoll is not available: " + Epoll.unavailabilityCause().getMessage());
+    }
+    return io != UdpConfig.Io.NIO && Epoll.isAvailable();
+  }
+
+  /** Hands Netty's datagrams to the listener. */
+  private final class Receiver extends ChannelInboundHandlerAdapter {
+    private final UnsafeBuffer view = new UnsafeBuffer(0, 0);
+    private int untilClockRead;
+    private long nowNs;
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      DatagramPacket packet = (DatagramPacket) message;
+      try {
+        if (untilClockRead-- == 0) {
+          nowNs = System.nanoTime();
+          untilClockRead = PACKETS_PER_CLOCK_READ;
+        }
+        int length = packet.content().readableBytes();
+        ByteBuffer bytes =
+            packet.content().internalNioBuffer(packet.content().readerIndex(), length);
+        if (bytes.isDirect()) {
+          view.wrap(bytes, bytes.position(), length);
+        } else {
+          view.wrap(bytes.array(), bytes.arrayOffset() + bytes.position(), length);
+        }
+        listener.onDatagram(view, 0, length, packet.sender(), nowNs);
+      } finally {
+        packet.release();
+      }
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext context) {
+      untilClockRead = 0;
+      turn();
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+      if (cause instanceof IOException) {
+        // The kernel refused one send or reported an ICMP error: the socket goes on, retransmission
+        // covers it.
+        if (sendErrors.getAndIncrement() == 0) {
+          LOG.warn(
+              "the kernel refused a datagram ({}); if packets are larger than the MTU, use fewer elements a packet",
+              cause.getMessage());
+        }
+      } else {
+        LOG.error("endpoint {} failed on a packet", localAddress(), cause);
+      }
+    }
+  }
+}

@@ -1,0 +1,30 @@
+package dev.sumac.worker;
+
+import java.net.InetSocketAddress;
+import java.util.List;
+
+/**
+ * What the switch granted at admission. Immutable.
+ *
+ * @param run number of the run
+ * @param cookie secret that every packet of the run carries
+ * @param job number of the job in the tag
+ * @param rank this worker's rank
+ * @param worldSize number of ranks
+ * @param slots slots on each shard
+ * @param elementsPerPacket elements a packet
+ * @param firstChunk number of the first packet on each shard
+ * @param shards UDP address of each shard
+ * @param releasePolicy when the switch may overwrite a result
+ */
+record RunParameters(
+    int run,
+    long cookie,
+    int job,
+    int rank,
+    int worldSize,
+    int slots,
+    int elementsPerPacket,
+    long firstChunk,
+    List<InetSocketAddress> shards,
+    ReleasePolicy releasePolicy) {}
