@@ -18,6 +18,9 @@ public final class RttEstimator {
   /** Ceiling of the timeout: a worker that was long alone asks again at least this often. */
   public static final long DEFAULT_MAX_RTO_NS = 200_000_000;
 
+  /** Clock granularity G of the RFC: timers are looked at once a millisecond. */
+  private static final long GRANULARITY_NS = 1_000_000;
+
   private static final long FIRST_RTO_NS = 20_000_000;
 
   private final long minRtoNs;
@@ -49,7 +52,7 @@ public final class RttEstimator {
       variationNs += (Math.abs(smoothedNs - rttNs) - variationNs) / 4;
       smoothedNs += (rttNs - smoothedNs) / 8;
     }
-    rtoNs = clamp(smoothedNs + 4 * variationNs);
+    rtoNs = clamp(smoothedNs + Math.max(GRANULARITY_NS, 4 * variationNs));
     backoff = 0;
   }
 

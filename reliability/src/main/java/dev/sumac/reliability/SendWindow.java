@@ -25,6 +25,7 @@ import java.util.Arrays;
  */
 public final class SendWindow {
   private static final long IDLE = -1;
+  private static final long LATE_POLL_NS = 2_000_000;
 
   /** Sends what the window says must be sent again. */
   @FunctionalInterface
@@ -47,6 +48,8 @@ public final class SendWindow {
   private long lastResultNs;
   private long lastProbeNs;
   private boolean silent;
+  private long lastPollNs;
+  private long readFirstUntilNs = Long.MIN_VALUE;
   private long retransmissions;
 
   /**
@@ -131,8 +134,21 @@ public final class SendWindow {
     return inFlightCount;
   }
 
-  /** Sends again what is overdue. Call it at least every millisecond while chunks are in flight. */
+  /**
+   * Sends again what is overdue. Call it at least every millisecond while chunks are in flight.
+   *
+   * <p>A caller that comes much later than that has lost its processor for a while: what it waits
+   * for may have arrived meanwhile and not been read yet, so nothing is overdue until it has had
+   * time to read.
+   */
   public void poll(long nowNs) {
+    if (nowNs - lastPollNs > LATE_POLL_NS) {
+      readFirstUntilNs = nowNs + LATE_POLL_NS;
+    }
+    lastPollNs = nowNs;
+    if (nowNs < readFirstUntilNs) {
+      return;
+    }
     timers.poll(nowNs);
     if (inFlightCount > 0 && nowNs - lastResultNs >= rtt.rtoNs()) {
       probe(nowNs);

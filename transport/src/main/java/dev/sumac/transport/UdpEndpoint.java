@@ -49,7 +49,8 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
   public static final long TICK_NS = 1_000_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(UdpEndpoint.class);
-  private static final int MAX_READ_BYTES = 65_536;
+  private static final int MAX_DATAGRAM_BYTES = 65_536;
+  private static final int DATAGRAMS_PER_READ = 4;
   private static final int PACKETS_PER_CLOCK_READ = 32;
 
   private final EventLoopGroup group;
@@ -189,10 +190,18 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
             .option(ChannelOption.AUTO_READ, false)
             .option(ChannelOption.SO_RCVBUF, config.receiveBufferBytes())
             .option(ChannelOption.SO_SNDBUF, config.sendBufferBytes())
-            .option(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(MAX_READ_BYTES))
+            .option(
+                ChannelOption.RECVBUF_ALLOCATOR,
+                new FixedRecvByteBufAllocator(
+                    epoll ? DATAGRAMS_PER_READ * MAX_DATAGRAM_BYTES : MAX_DATAGRAM_BYTES))
             .handler(new Receiver());
     if (epoll) {
       bootstrap.option(EpollChannelOption.UDP_GRO, true);
+      // Reading several datagrams at a time (recvmmsg), Netty hands over each as the kernel joined
+      // it, instead of cutting
+      // it into one object a packet. The listener walks it by the packets' own lengths, so either
+      // way is right.
+      bootstrap.option(EpollChannelOption.MAX_DATAGRAM_PAYLOAD_SIZE, MAX_DATAGRAM_BYTES);
     }
     var bound = bootstrap.bind(config.bind()).awaitUninterruptibly();
     if (!bound.isSuccess()) {
