@@ -88,6 +88,19 @@ public final class AggregationHeader {
   }
 
   /**
+   * Length of the first packet of a datagram that may hold several, without checking it: the whole
+   * {@code length} when the bytes do not look like a packet.
+   */
+  public static int firstPacketBytes(DirectBuffer datagram, int offset, int length) {
+    if (length < OVERHEAD_BYTES
+        || datagram.getShort(offset + MAGIC_OFFSET, LITTLE_ENDIAN) != MAGIC) {
+      return length;
+    }
+    int elements = datagram.getShort(offset + ELEMENT_COUNT_OFFSET, LITTLE_ENDIAN) & 0xFFFF;
+    return Math.min(length, packetBytes(elements));
+  }
+
+  /**
    * Moves this header over the bytes from {@code offset} and says why they can't be used, or {@link
    * Malformed#NONE}. Reads nothing past {@code length}; a longer datagram than the packet needs is
    * well formed here, what follows is the next packet's business.

@@ -15,8 +15,14 @@ public final class RttEstimator {
    */
   public static final long DEFAULT_MIN_RTO_NS = 1_000_000;
 
-  /** Ceiling of the timeout: a worker that was long alone asks again at least this often. */
+  /**
+   * Ceiling of the timeout, back-off included: a worker that was long alone asks again at least
+   * this often.
+   */
   public static final long DEFAULT_MAX_RTO_NS = 200_000_000;
+
+  /** Ceiling of the timeout without back-off: no round trip in a machine room takes longer. */
+  public static final long MAX_ESTIMATE_NS = 20_000_000;
 
   /** Clock granularity G of the RFC: timers are looked at once a millisecond. */
   private static final long GRANULARITY_NS = 1_000_000;
@@ -49,8 +55,9 @@ public final class RttEstimator {
       smoothedNs = rttNs;
       variationNs = rttNs / 2;
     } else {
-      variationNs += (Math.abs(smoothedNs - rttNs) - variationNs) / 4;
-      smoothedNs += (rttNs - smoothedNs) / 8;
+      long sampleNs = Math.min(rttNs, 2 * smoothedNs + GRANULARITY_NS);
+      variationNs += (Math.abs(smoothedNs - sampleNs) - variationNs) / 4;
+      smoothedNs += (sampleNs - smoothedNs) / 8;
     }
     rtoNs = clamp(smoothedNs + Math.max(GRANULARITY_NS, 4 * variationNs));
     backoff = 0;
@@ -81,6 +88,6 @@ public final class RttEstimator {
   }
 
   private long clamp(long ns) {
-    return Math.max(minRtoNs, Math.min(maxRtoNs, ns));
+    return Math.max(minRtoNs, Math.min(Math.min(maxRtoNs, MAX_ESTIMATE_NS), ns));
   }
 }

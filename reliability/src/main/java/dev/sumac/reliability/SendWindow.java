@@ -16,6 +16,11 @@ import java.util.Arrays;
  *   IN_FLIGHT  --timeout-->   IN_FLIGHT, sent again
  * </pre>
  *
+ * <p>A chunk is sent again early when results of chunks that were sent well after it have come:
+ * something of it was lost (or another rank is behind with it, then the repetition is dropped as a
+ * duplicate). That is TCP's fast retransmit (RFC 5681, section 3.2) with a threshold that grows
+ * with the window; the timeout is left for the last chunks of an operation.
+ *
  * <p>When a whole timeout passes with no result at all, the other side is slow or silent, and
  * repeating the whole window would only burden it: then one chunk, the oldest, is sent again as a
  * probe, and the timeout doubles. The first result ends that, and every other chunk in flight gets
@@ -39,6 +44,7 @@ public final class SendWindow {
   private final long[] inFlight;
   private final long[] sentNs;
   private final boolean[] repeated;
+  private final SendOrder order;
   private final RttEstimator rtt;
   private final RetransmissionTimers timers;
   private final Resender resender;
@@ -67,6 +73,7 @@ public final class SendWindow {
     this.inFlight = new long[slots];
     this.sentNs = new long[slots];
     this.repeated = new boolean[slots];
+    this.order = new SendOrder(slots);
     this.rtt = rtt;
     this.resender = resender;
     this.timers = new RetransmissionTimers(slots, this::onTimer);
@@ -97,6 +104,7 @@ public final class SendWindow {
     inFlight[slot] = next[slot];
     repeated[slot] = false;
     sentNs[slot] = nowNs;
+    order.sent(slot);
     timers.arm(slot, nowNs + rtt.rtoNs(), nowNs);
   }
 
@@ -115,6 +123,7 @@ public final class SendWindow {
     } else {
       rtt.endBackOff();
     }
+    order.answered(slot, repeated[slot]);
     inFlight[slot] = IDLE;
     next[slot] = chunk + slots;
     inFlightCount--;
@@ -148,6 +157,10 @@ public final class SendWindow {
     lastPollNs = nowNs;
     if (nowNs < readFirstUntilNs) {
       return;
+    }
+    int passed;
+    while ((passed = order.nextPassed()) >= 0) {
+      resend(passed, nowNs);
     }
     timers.poll(nowNs);
     if (inFlightCount > 0 && nowNs - lastResultNs >= rtt.rtoNs()) {
@@ -212,6 +225,7 @@ public final class SendWindow {
     repeated[slot] = true;
     sentNs[slot] = nowNs;
     retransmissions++;
+    order.sent(slot);
     resender.resend(inFlight[slot]);
   }
 

@@ -107,10 +107,12 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
     server.awaitTermination();
   }
 
-  /** Ends every run, tells its ranks, and gives back ports and threads. */
+  /**
+   * Ends every run, tells its ranks, and gives back ports and threads. Harmless when called again.
+   */
   @Override
   public void close() {
-    control.execute(admission::stop);
+    onControl(admission::stop);
     server.shutdown();
     try {
       if (!server.awaitTermination(500, TimeUnit.MILLISECONDS)) {
@@ -184,14 +186,16 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
               endpoint -> {
                 Shard shard = new Shard(config.slots(), config.elementsPerPacket(), endpoint, this);
                 shards.add(shard);
-                endpoint.execute(
-                    () -> {
-                      synchronized (shardThreads) {
-                        shardThreads.add(currentThreadId());
-                      }
-                    });
                 return shard;
               }));
+      endpoints
+          .get(i)
+          .execute(
+              () -> {
+                synchronized (shardThreads) {
+                  shardThreads.add(currentThreadId());
+                }
+              });
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.sumac.transport;
 
+import dev.sumac.protocol.AggregationHeader;
 import dev.sumac.reliability.FaultModel;
 import dev.sumac.reliability.FaultSpec;
 import java.net.InetSocketAddress;
@@ -27,8 +28,21 @@ final class FaultyListener implements DatagramListener {
     this.next = next;
   }
 
+  /** The kernel may have joined several packets; a network would lose each by itself. */
   @Override
   public void onDatagram(
+      DirectBuffer buffer, int offset, int lengthBytes, InetSocketAddress source, long nowNs) {
+    int at = offset;
+    int end = offset + lengthBytes;
+    while (at < end) {
+      int packetBytes = AggregationHeader.firstPacketBytes(buffer, at, end - at);
+      onPacket(buffer, at, packetBytes, source, nowNs);
+      at += packetBytes;
+    }
+    release(nowNs);
+  }
+
+  private void onPacket(
       DirectBuffer buffer, int offset, int lengthBytes, InetSocketAddress source, long nowNs) {
     faults.next(lengthBytes);
     for (int copy = 0; copy < faults.copies(); copy++) {
@@ -44,7 +58,6 @@ final class FaultyListener implements DatagramListener {
             new Held(nowNs + faults.delayNs(copy), arrivals++, new UnsafeBuffer(bytes), source));
       }
     }
-    release(nowNs);
   }
 
   @Override

@@ -78,7 +78,7 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
       throw e;
     }
     loop = channel.eventLoop();
-    receiveBufferBytes = givenBufferBytes(config);
+    receiveBufferBytes = givenBufferBytes(config, epoll);
     DatagramListener plain = listenerOf.apply(this);
     listener = config.faults().isNone() ? plain : new FaultyListener(config.faults(), plain);
     channel.config().setAutoRead(true);
@@ -217,11 +217,12 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
     return (DatagramChannel) bound.channel();
   }
 
-  private int givenBufferBytes(UdpConfig config) {
+  private int givenBufferBytes(UdpConfig config, boolean epoll) {
     int reported = channel.config().getReceiveBufferSize();
-    // Linux doubles what it grants to make room for its own book-keeping, and reports the double
-    // (socket(7)).
-    int given = isLinux() ? reported / 2 : reported;
+    // Linux grants a buffer twice as large to make room for its own book-keeping, and reports that
+    // (socket(7)). The JDK's
+    // own sockets halve the report, Netty's epoll sockets do not.
+    int given = epoll ? reported / 2 : reported;
     if (given < config.receiveBufferBytes()) {
       LOG.warn(
           "UDP receive buffer is {} B, {} B were asked: bursts may be dropped. To allow more: sysctl -w"
@@ -231,10 +232,6 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
           config.receiveBufferBytes());
     }
     return given;
-  }
-
-  private static boolean isLinux() {
-    return System.getProperty("os.name").startsWith("Linux");
   }
 
   private static boolean useEpoll(UdpConfig.Io io) throws IOException {

@@ -37,8 +37,6 @@ import org.HdrHistogram.Histogram;
  * </ul>
  */
 public final class Communicator implements AutoCloseable {
-  private static final long LINGER_NS = TimeUnit.SECONDS.toNanos(2);
-
   private final CommunicatorConfig config;
   private final Membership membership;
   private final UdpEndpoint endpoint;
@@ -214,7 +212,7 @@ public final class Communicator implements AutoCloseable {
     endpoint.execute(() -> lingers.complete(leave()));
     try {
       if (lingers.get(1, TimeUnit.SECONDS)) {
-        membership.awaitEnd(LINGER_NS);
+        membership.awaitEnd(config.timeoutNs());
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -234,7 +232,7 @@ public final class Communicator implements AutoCloseable {
         config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
             && engine.failure() == null
             && !engine.isWaiting();
-    membership.leave("");
+    membership.leave("", lingers);
     if (!lingers) {
       engine.fail(new CommunicatorClosedException("the communicator was closed"));
     }

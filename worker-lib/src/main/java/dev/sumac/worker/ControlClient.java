@@ -87,8 +87,9 @@ final class ControlClient implements AutoCloseable {
    *
    * @param nextOperation number that its next operation would have had
    * @param failure why, or empty for a plain close
+   * @param stays whether the call stays open until the switch ends it, when all ranks have left
    */
-  synchronized void leave(int nextOperation, String failure) {
+  synchronized void leave(int nextOperation, String failure, boolean stays) {
     if (left || ended.getCount() == 0) {
       return;
     }
@@ -97,7 +98,9 @@ final class ControlClient implements AutoCloseable {
         WorkerMessage.newBuilder()
             .setLeave(Leave.newBuilder().setNextOperation(nextOperation).setFailure(failure))
             .build());
-    requests.onCompleted();
+    if (!stays) {
+      requests.onCompleted();
+    }
   }
 
   /** Waits until the switch has ended the run, at most so long. */

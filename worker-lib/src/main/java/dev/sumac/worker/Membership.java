@@ -80,7 +80,7 @@ final class Membership implements AutoCloseable {
                         run,
                         udp,
                         config.minRtoNs(),
-                        failure -> leave(failure.getMessage()),
+                        failure -> leave(failure.getMessage(), false),
                         ns -> latencyNs.recordValue(Math.min(ns, MAX_LATENCY_NS))));
     endpoint.wakeUp();
     await(started, deadlineNs, this::notStarted);
@@ -103,8 +103,8 @@ final class Membership implements AutoCloseable {
   }
 
   /** Tells the switch that this rank goes; on the endpoint's thread. */
-  void leave(String failure) {
-    control.leave(engine.nextOperation(), failure);
+  void leave(String failure, boolean stays) {
+    control.leave(engine.nextOperation(), failure, stays);
   }
 
   /** Waits until the run is over for all ranks, at most so long. */
