@@ -19,6 +19,7 @@ import picocli.CommandLine.Command;
       AllReduceCommand.class,
       StatusCommand.class,
       DemoWorkerCommand.class,
+      RehearsalCommand.class,
       CommandLine.HelpCommand.class
     },
     mixinStandardHelpOptions = true,
