@@ -13,18 +13,20 @@ final class CheckValue {
   private final CRC32C crc = new CRC32C();
 
   /**
-   * The check value of {@code length} bytes from {@code offset}. Moves the position of a wrapped
-   * ByteBuffer.
+   * The check value of {@code length} bytes from {@code offset}. Moves the position and the
+   * limit of a wrapped direct ByteBuffer.
    */
   int of(DirectBuffer buffer, int offset, int length) {
     crc.reset();
-    ByteBuffer direct = buffer.byteBuffer();
-    if (direct != null) {
+    byte[] array = buffer.byteArray();
+    if (array != null) {
+      // Also for a heap ByteBuffer: the adjustment counts from its array, not from its position 0.
+      crc.update(array, buffer.wrapAdjustment() + offset, length);
+    } else {
+      ByteBuffer direct = buffer.byteBuffer();
       int start = buffer.wrapAdjustment() + offset;
       direct.limit(start + length).position(start);
       crc.update(direct);
-    } else {
-      crc.update(buffer.byteArray(), buffer.wrapAdjustment() + offset, length);
     }
     return (int) crc.getValue();
   }
