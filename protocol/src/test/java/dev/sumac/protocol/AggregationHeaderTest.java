@@ -123,7 +123,7 @@ class AggregationHeaderTest {
     assertReadsGolden(new UnsafeBuffer(array, 11, 80), 7, GOLDEN.length);
     assertReadsGolden(new UnsafeBuffer(ByteBuffer.wrap(array).slice(11, 80)), 7, GOLDEN.length);
     assertReadsGolden(new UnsafeBuffer(direct, 11, 80), 7, GOLDEN.length);
-    assertReadsGolden(new UnsafeBuffer(direct.slice(11, 80)), 7, GOLDEN.length);
+    assertReadsGolden(new UnsafeBuffer(direct.clear().slice(11, 80)), 7, GOLDEN.length);
   }
 
   @Test
