@@ -50,15 +50,18 @@ public final class RetransmissionTimers {
     }
   }
 
-  /** Fires what is due, in the order of slots within one tick. */
+  /** Fires what is due, earlier ticks first. */
   public void poll(long nowNs) {
     if (wheel == null || wheel.timerCount() == 0) {
       return;
     }
     firedCount = 0;
+    boolean behind;
     do {
+      // One poll serves one tick: the one that nowNs is in comes last, and is served too.
+      behind = wheel.currentTickTime() <= nowNs;
       wheel.poll(nowNs, collect, Integer.MAX_VALUE);
-    } while (wheel.timerCount() > 0 && wheel.currentTickTime() <= nowNs);
+    } while (behind && wheel.timerCount() > 0);
     for (int i = 0; i < firedCount; i++) {
       int slot = fired[i];
       long nextNs = handler.onTimer(slot, nowNs);
