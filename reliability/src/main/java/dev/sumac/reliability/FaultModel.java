@@ -33,7 +33,9 @@ public final class FaultModel {
   public FaultModel(FaultSpec spec) {
     this.spec = spec;
     this.random = new SplittableRandom(spec.seed());
-    this.leaveBurst = 1 / spec.burst();
+    // Gaps between bursts are one packet long at least: where that and the burst can't both be, the
+    // loss counts and bursts get longer.
+    this.leaveBurst = Math.min(1 / spec.burst(), (1 - spec.loss()) / spec.loss());
     // Long-run share of time in the lossy state: enter / (enter + leave) = loss.
     this.enterBurst = spec.loss() < 1 ? leaveBurst * spec.loss() / (1 - spec.loss()) : 1;
   }

@@ -9,7 +9,7 @@ import java.util.TreeMap;
  *
  * @param loss probability that a packet is lost (the long-run share when {@code burst > 1})
  * @param burst mean length of a run of lost packets (Gilbert's two-state model); 1 for independent
- *     losses
+ *     losses; runs are longer where {@code loss} leaves less than one packet between them
  * @param duplicate probability that a packet arrives twice
  * @param reorder probability that a packet is held back while later ones pass
  * @param delayNs longest time that a packet is held back, ns
@@ -74,9 +74,9 @@ public record FaultSpec(
             number(parts, "burst", 1),
             number(parts, "duplicate", 0),
             number(parts, "reorder", 0),
-            (long) (number(parts, "delay-us", 2_000) * 1_000),
+            Math.round(number(parts, "delay-us", 2_000) * 1_000),
             number(parts, "damage", 0),
-            (long) number(parts, "seed", 1));
+            wholeNumber(parts, "seed", 1));
     if (!parts.isEmpty()) {
       throw new IllegalArgumentException(
           "unknown fault '"
@@ -109,6 +109,18 @@ public record FaultSpec(
       return Double.parseDouble(text);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException("fault " + key + "=" + text + " is not a number", e);
+    }
+  }
+
+  private static long wholeNumber(Map<String, String> parts, String key, long whenAbsent) {
+    String text = parts.remove(key);
+    if (text == null) {
+      return whenAbsent;
+    }
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("fault " + key + "=" + text + " is not a whole number", e);
     }
   }
 
