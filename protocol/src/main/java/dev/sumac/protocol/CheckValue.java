@@ -13,8 +13,8 @@ final class CheckValue {
   private final CRC32C crc = new CRC32C();
 
   /**
-   * The check value of {@code length} bytes from {@code offset}. Moves the position and the
-   * limit of a wrapped direct ByteBuffer.
+   * The check value of {@code length} bytes from {@code offset}. Moves the position and the limit
+   * of a wrapped direct ByteBuffer.
    */
   int of(DirectBuffer buffer, int offset, int length) {
     crc.reset();

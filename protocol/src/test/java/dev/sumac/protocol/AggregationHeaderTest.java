@@ -38,7 +38,8 @@ class AggregationHeaderTest {
           + "000000c0"; // -2.0f
 
   private static final long TAG_WORD = 0x1234_5671_0003_FFFEL;
-  private static final byte[] GOLDEN = withCheckValue(HexFormat.of().parseHex(GOLDEN_HEX + "00000000"));
+  private static final byte[] GOLDEN =
+      withCheckValue(HexFormat.of().parseHex(GOLDEN_HEX + "00000000"));
   private static final int[] ELEMENTS = {0x3F800000, 0xC0000000};
 
   private final AggregationHeader header = new AggregationHeader();
@@ -240,8 +241,7 @@ class AggregationHeaderTest {
   void elementsInAKindWithoutThemAreRefused() {
     for (PacketKind kind : PacketKind.values()) {
       if (!kind.carriesElements()) {
-        assertMutationIs(
-            Malformed.UNEXPECTED_ELEMENTS, AggregationHeader.KIND_OFFSET, kind.code());
+        assertMutationIs(Malformed.UNEXPECTED_ELEMENTS, AggregationHeader.KIND_OFFSET, kind.code());
       }
     }
   }

@@ -9,7 +9,8 @@ import org.agrona.concurrent.UnsafeBuffer;
 import org.junit.jupiter.api.Test;
 
 class ElementsTest {
-  private static final byte[] WIRE = HexFormat.of().parseHex("ee 04030201 ffffffff 00000080 ee".replace(" ", ""));
+  private static final byte[] WIRE =
+      HexFormat.of().parseHex("ee 04030201 ffffffff 00000080 ee".replace(" ", ""));
   private static final int[] VALUES = {0x01020304, -1, Integer.MIN_VALUE};
 
   @Test

@@ -60,8 +60,7 @@ class TagTest {
       @ForAll @IntRange(max = 0xFFFF) int destination) {
     Tag tag = new Tag(job, communicator, collective, source, destination);
     assertEquals(tag, Tag.of(tag.toWord()));
-    assertEquals(
-        tag.toWord(), Tag.word(job, communicator, collective, source, destination));
+    assertEquals(tag.toWord(), Tag.word(job, communicator, collective, source, destination));
   }
 
   private static void assertRefused(

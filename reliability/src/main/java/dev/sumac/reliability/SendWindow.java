@@ -117,8 +117,7 @@ public final class SendWindow {
     if (chunk < 0 || inFlight[slot] != chunk) {
       return false;
     }
-    boolean sampleIsDue =
-        rtt.smoothedNs() < 0 || nowNs - lastSampleNs >= rtt.smoothedNs() / 2;
+    boolean sampleIsDue = rtt.smoothedNs() < 0 || nowNs - lastSampleNs >= rtt.smoothedNs() / 2;
     if (!repeated[slot] && sampleIsDue) {
       rtt.sample(nowNs - sentNs[slot]);
       lastSampleNs = nowNs;

@@ -10,8 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class FaultModelTest {
   private static final int PACKETS = 1_000_000;
-  private static final FaultSpec EVERYTHING =
-      new FaultSpec(0.1, 3, 0.1, 0.1, 1_000_000, 0.1, 42);
+  private static final FaultSpec EVERYTHING = new FaultSpec(0.1, 3, 0.1, 0.1, 1_000_000, 0.1, 42);
 
   @Test
   void theSameSeedGivesTheSameVerdicts() {
@@ -129,7 +128,13 @@ class FaultModelTest {
     for (int i = 0; i < 1_000; i++) {
       model.next(100);
       verdicts.add(
-          model.copies() + " " + model.delayNs(0) + " " + model.delayNs(1) + " " + model.damagedBit());
+          model.copies()
+              + " "
+              + model.delayNs(0)
+              + " "
+              + model.delayNs(1)
+              + " "
+              + model.damagedBit());
     }
     return verdicts;
   }

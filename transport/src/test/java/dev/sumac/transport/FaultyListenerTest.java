@@ -21,7 +21,8 @@ import org.agrona.concurrent.UnsafeBuffer;
 import org.junit.jupiter.api.Test;
 
 class FaultyListenerTest {
-  private static final InetSocketAddress SOURCE = new InetSocketAddress(InetAddress.getLoopbackAddress(), 9);
+  private static final InetSocketAddress SOURCE =
+      new InetSocketAddress(InetAddress.getLoopbackAddress(), 9);
   private static final int PACKET_BYTES = AggregationHeader.packetBytes(4);
   private static final int OFFSET = 5;
 
@@ -188,8 +189,7 @@ class FaultyListenerTest {
   }
 
   /** What the listener behind the faults was given; a copy of its bytes. */
-  private record Arrival(
-      UnsafeBuffer bytes, long chunk, InetSocketAddress source, long nowNs) {}
+  private record Arrival(UnsafeBuffer bytes, long chunk, InetSocketAddress source, long nowNs) {}
 
   /** Keeps everything it is given. */
   private static final class Recorder implements DatagramListener {

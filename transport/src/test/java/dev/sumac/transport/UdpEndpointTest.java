@@ -79,8 +79,7 @@ class UdpEndpointTest {
         Peer receiver = new Peer(io)) {
       assertArrives(sender, receiver, List.of(1_460, 60, 1_460));
       assertArrives(sender, receiver, List.of(60, 1_460, 60));
-      assertArrives(
-          sender, receiver, List.of(1_460, 1_460, 60, 60, 60, 9_000, 1_460, 100, 99, 98));
+      assertArrives(sender, receiver, List.of(1_460, 1_460, 60, 60, 60, 9_000, 1_460, 100, 99, 98));
     }
   }
 
@@ -150,12 +149,17 @@ class UdpEndpointTest {
       IOException refusal =
           assertThrows(
               IOException.class,
-              () -> UdpEndpoint.open(UdpConfig.on(first.address(), "test").withIo(io), Peer::quiet)
+              () ->
+                  UdpEndpoint.open(UdpConfig.on(first.address(), "test").withIo(io), Peer::quiet)
                       .close());
       String message = refusal.getMessage();
       assertTrue(
           message.startsWith(
-              "UDP port " + first.address().getPort() + " on " + first.address().getHostString() + " can't be bound: "),
+              "UDP port "
+                  + first.address().getPort()
+                  + " on "
+                  + first.address().getHostString()
+                  + " can't be bound: "),
           message);
       assertEquals(1, message.lines().count());
     }
@@ -255,7 +259,8 @@ class UdpEndpointTest {
   }
 
   private static UdpConfig config(UdpConfig.Io io) {
-    return UdpConfig.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "test").withIo(io);
+    return UdpConfig.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "test")
+        .withIo(io);
   }
 
   /** An endpoint that sends patterned packets and takes apart what it receives. */
@@ -338,11 +343,7 @@ class UdpEndpointTest {
     private final class Receiver implements DatagramListener {
       @Override
       public void onDatagram(
-          DirectBuffer buffer,
-          int offset,
-          int lengthBytes,
-          InetSocketAddress source,
-          long nowNs) {
+          DirectBuffer buffer, int offset, int lengthBytes, InetSocketAddress source, long nowNs) {
         lastSource = source;
         int at = offset;
         while (at < offset + lengthBytes) {
