@@ -14,8 +14,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * A switch and two workers in one process, for a few seconds: what the launcher records a start-up archive from (classes, and
- * from JDK 25 on method profiles), so that real processes start in a third of the time.
+ * A switch and two workers in one process, for a few seconds: what the launcher records a start-up
+ * archive from (classes, and from JDK 25 on method profiles), so that real processes start in a
+ * third of the time.
  */
 @Command(name = "rehearsal", hidden = true)
 final class RehearsalCommand implements Callable<Integer> {

@@ -2,6 +2,7 @@ package dev.sumac.reliability;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
@@ -59,8 +60,38 @@ class RttEstimatorTest {
     RttEstimator rtt = new RttEstimator(5_000_000, 8_000_000);
     rtt.sample(1_000);
     assertEquals(5_000_000, rtt.rtoNs());
-    rtt.sample(100_000_000);
+    rtt = new RttEstimator(5_000_000, 8_000_000);
+    rtt.sample(4_000_000);
     assertEquals(8_000_000, rtt.rtoNs());
+  }
+
+  @Test
+  void aSampleWithAnotherRanksTimeoutInItCountsAsTwiceTheEstimateAndTheGranularity() {
+    RttEstimator rtt = new RttEstimator();
+    rtt.sample(1_000_000);
+    rtt.sample(100_000_000);
+    // counts as 3 ms: variation 500,000 + (2,000,000 - 500,000) / 4, estimate 1 ms + 2 ms / 8
+    assertEquals(1_250_000, rtt.smoothedNs());
+    assertEquals(1_250_000 + 4 * 875_000, rtt.rtoNs());
+  }
+
+  @Test
+  void timeoutsOfOtherRanksDoNotFeedOnThemselves() {
+    RttEstimator rtt = new RttEstimator();
+    for (int i = 0; i < 1_000; i++) {
+      // every fourth sample contains a whole timeout
+      rtt.sample(i % 4 == 3 ? 500_000 + rtt.rtoNs() : 500_000);
+      assertTrue(rtt.rtoNs() < 8_000_000, "timeout " + rtt.rtoNs());
+    }
+  }
+
+  @Test
+  void theEstimateAloneNeverAsksForMoreThanTwentyMilliseconds() {
+    RttEstimator rtt = new RttEstimator();
+    rtt.sample(50_000_000);
+    assertEquals(20_000_000, rtt.rtoNs());
+    rtt.backOff();
+    assertEquals(40_000_000, rtt.rtoNs());
   }
 
   @Test

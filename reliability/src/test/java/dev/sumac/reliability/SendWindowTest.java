@@ -76,18 +76,31 @@ class SendWindowTest {
   }
 
   @Test
-  void anOverdueChunkIsSentAgainOnceInEachTimeoutWhileOthersGetTheirResults() {
+  void aChunkThatAnswersToFourLaterOnesHavePassedIsSentAgainAtOnceAndOnceForEachSending() {
     SendWindow window = window(2, 0, fixedTimeout(20));
     window.sent(0, 0);
     window.sent(1, 0);
-    for (long ms = 1; ms <= 65; ms++) {
+    for (long ms = 1; ms <= 14; ms++) {
       nowNs = ms * MS;
       assertTrue(window.accept(2 * ms - 1, nowNs));
       window.sent(1, nowNs);
       window.poll(nowNs);
     }
-    assertEquals(List.of(new Resent(0, 20), new Resent(0, 40), new Resent(0, 60)), resent);
+    assertEquals(List.of(new Resent(0, 4), new Resent(0, 9), new Resent(0, 14)), resent);
     assertEquals(3, window.retransmissions());
+  }
+
+  @Test
+  void aLastChunkThatTooFewLaterOnesHavePassedIsSentAgainAtItsTimeout() {
+    SendWindow window = window(4, 0, fixedTimeout(20));
+    for (int slot = 0; slot < 4; slot++) {
+      window.sent(slot, 0);
+    }
+    for (long chunk = 1; chunk < 4; chunk++) {
+      assertTrue(window.accept(chunk, MS));
+    }
+    pollEachMillisecond(window, 1, 20);
+    assertEquals(List.of(new Resent(0, 20)), resent);
   }
 
   @Test
@@ -157,29 +170,28 @@ class SendWindowTest {
     resent.clear();
 
     assertTrue(window.accept(0, 65 * MS));
-    window.sent(0, 65 * MS);
     pollEachMillisecond(window, 66, 80);
-    assertTrue(window.accept(4, 80 * MS));
+    assertTrue(window.accept(1, 80 * MS));
     pollEachMillisecond(window, 81, 84);
     assertEquals(List.of(), resent);
     pollEachMillisecond(window, 85, 90);
-    resent.sort((a, b) -> Long.compare(a.chunk(), b.chunk()));
-    assertEquals(List.of(new Resent(1, 85), new Resent(2, 85), new Resent(3, 85)), resent);
+    resent.sort((x, y) -> Long.compare(x.chunk(), y.chunk()));
+    assertEquals(List.of(new Resent(2, 85), new Resent(3, 85)), resent);
   }
 
   @Test
   void theFirstChunkAfterAnIdleHourIsNotTakenForSilence() {
     SendWindow window = window(1, 0, rtt);
     window.sent(0, 0);
-    assertTrue(window.accept(0, 20 * MS));
+    assertTrue(window.accept(0, 3 * MS));
     long hour = 3_600_000;
     window.poll((hour - 1) * MS);
     window.sent(0, hour * MS);
-    pollEachMillisecond(window, hour, hour + 50);
-    // the only sample is 20 ms: the timeout is 20 + 4 x 10 ms
+    pollEachMillisecond(window, hour, hour + 8);
+    // the only sample is 3 ms: the timeout is 3 + 4 x 1.5 ms
     assertEquals(List.of(), resent);
-    pollEachMillisecond(window, hour + 51, hour + 60);
-    assertEquals(List.of(new Resent(1, hour + 60)), resent);
+    pollEachMillisecond(window, hour + 9, hour + 10);
+    assertEquals(List.of(new Resent(1, hour + 9)), resent);
   }
 
   @Test
