@@ -32,7 +32,7 @@ final class DemoTable {
     row(reports, "goodput, MB/s", "%12.1f", report -> bytes / report.get("step") / MB);
     row(
         reports,
-        "goodput, tensors of 1 MiB up, MB/s",
+        "goodput, tensors of 4 MiB up, MB/s",
         "%12.1f",
         report -> largeBytes / report.get("large") / MB);
     row(reports, "packets sent", "%12.0f", report -> report.get("sent"));

@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
 @Command(name = "demo-worker", hidden = true)
 final class DemoWorkerCommand implements Callable<Integer> {
   /** A tensor of this size or more counts as large. */
-  static final int LARGE_ELEMENTS = 1 << 18;
+  static final int LARGE_ELEMENTS = 1 << 20;
 
   private static final long PROGRESS_NS = 100_000_000;
 

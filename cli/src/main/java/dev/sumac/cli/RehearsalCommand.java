@@ -24,7 +24,7 @@ final class RehearsalCommand implements Callable<Integer> {
   private static final int ELEMENTS = 1_000_000;
   private static final long SEED = 1;
 
-  @Option(names = "--steps", defaultValue = "60")
+  @Option(names = "--steps", defaultValue = "40")
   private int steps;
 
   @Override

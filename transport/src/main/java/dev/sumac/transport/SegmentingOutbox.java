@@ -6,6 +6,7 @@ import io.netty.channel.socket.DatagramPacket;
 import io.netty.channel.unix.SegmentedDatagramPacket;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
 import java.util.List;
 import org.agrona.MutableDirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -22,11 +23,13 @@ final class SegmentingOutbox implements Outbox {
   private static final int BATCH_BYTES = 65_507;
   // The kernel's limit is 128 since 6.9 and was 64 before.
   private static final int MAX_SEGMENTS = 64;
+  private static final int MAX_IDLE_BATCHES = 4;
 
   private final Channel channel;
   private final InetSocketAddress[] receivers;
   private final boolean segmentation;
   private final List<SegmentingOutbox> dirty;
+  private final ArrayDeque<ByteBuf> idleBatches;
   private final UnsafeBuffer view = new UnsafeBuffer(0, 0);
 
   private ByteBuf batch;
@@ -40,11 +43,13 @@ final class SegmentingOutbox implements Outbox {
       Channel channel,
       List<InetSocketAddress> receivers,
       boolean segmentation,
-      List<SegmentingOutbox> dirty) {
+      List<SegmentingOutbox> dirty,
+      ArrayDeque<ByteBuf> idleBatches) {
     this.channel = channel;
     this.receivers = receivers.toArray(new InetSocketAddress[0]);
     this.segmentation = segmentation;
     this.dirty = dirty;
+    this.idleBatches = idleBatches;
   }
 
   @Override
@@ -53,7 +58,10 @@ final class SegmentingOutbox implements Outbox {
       write();
     }
     if (batch == null) {
-      batch = channel.alloc().directBuffer(BATCH_BYTES, BATCH_BYTES);
+      batch =
+          idleBatches.isEmpty()
+              ? channel.alloc().directBuffer(BATCH_BYTES, BATCH_BYTES)
+              : idleBatches.pop();
       ByteBuffer bytes = batch.internalNioBuffer(0, BATCH_BYTES);
       view.wrap(bytes, bytes.position(), BATCH_BYTES);
     }
@@ -81,18 +89,13 @@ final class SegmentingOutbox implements Outbox {
         || claimedBytes < segmentBytes
         || filledBytes + segmentBytes > BATCH_BYTES) {
       write();
-      channel.flush();
     }
   }
 
-  /** Hands over what is gathered, at the end of the endpoint's turn; the endpoint flushes. */
+  /** Hands over what is gathered, at the end of the endpoint's turn. */
   void send() {
     isDirty = false;
     write();
-    if (batch != null) {
-      batch.release();
-      batch = null;
-    }
   }
 
   private void write() {
@@ -118,8 +121,14 @@ final class SegmentingOutbox implements Outbox {
     }
     segments = 0;
     filledBytes = 0;
-    // Netty holds the bytes until they are sent; the next batch has a buffer of its own.
-    batch.release();
+    channel.flush();
+    // Mostly the socket has taken everything, and the memory is still in the cache; else Netty
+    // holds the bytes until it has.
+    if (batch.refCnt() == 1 && idleBatches.size() < MAX_IDLE_BATCHES) {
+      idleBatches.push(batch);
+    } else {
+      batch.release();
+    }
     batch = null;
   }
 }

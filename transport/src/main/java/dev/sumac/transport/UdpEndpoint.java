@@ -1,6 +1,7 @@
 package dev.sumac.transport;
 
 import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelHandlerContext;
@@ -8,7 +9,6 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.FixedRecvByteBufAllocator;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.epoll.Epoll;
@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ScheduledFuture;
@@ -50,13 +51,15 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(UdpEndpoint.class);
   private static final int MAX_DATAGRAM_BYTES = 65_536;
-  private static final int DATAGRAMS_PER_READ = 4;
+  private static final int DATAGRAMS_PER_READ = 2;
   private static final int PACKETS_PER_CLOCK_READ = 32;
 
   private final EventLoopGroup group;
   private final EventLoop loop;
   private final DatagramChannel channel;
   private final List<SegmentingOutbox> dirty = new ArrayList<>();
+  private final ArrayDeque<ByteBuf> idleBatches = new ArrayDeque<>();
+  private final OneBufferAllocator readBuffer;
   private final AtomicLong sendErrors = new AtomicLong();
   private final DatagramListener listener;
   private final boolean segmentation;
@@ -71,6 +74,9 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
     group =
         new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory(config.threadName(), true), io);
     segmentation = epoll && EpollDatagramChannel.isSegmentedDatagramPacketSupported();
+    readBuffer =
+        new OneBufferAllocator(
+            epoll ? DATAGRAMS_PER_READ * MAX_DATAGRAM_BYTES : MAX_DATAGRAM_BYTES);
     try {
       channel = bind(config, epoll);
     } catch (Throwable e) {
@@ -135,7 +141,7 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
 
   @Override
   public Outbox outbox(List<InetSocketAddress> receivers) {
-    return new SegmentingOutbox(channel, receivers, segmentation, dirty);
+    return new SegmentingOutbox(channel, receivers, segmentation, dirty, idleBatches);
   }
 
   /**
@@ -144,11 +150,18 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
    */
   @Override
   public void close() {
-    channel.close();
+    loop.execute(this::release);
     var ended = group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     if (!loop.inEventLoop()) {
       ended.awaitUninterruptibly(2, TimeUnit.SECONDS);
     }
+  }
+
+  private void release() {
+    channel.close();
+    readBuffer.release();
+    idleBatches.forEach(ByteBuf::release);
+    idleBatches.clear();
   }
 
   private void turn() {
@@ -173,7 +186,6 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
       dirty.get(i).send();
     }
     dirty.clear();
-    channel.flush();
   }
 
   private DatagramChannel bind(UdpConfig config, boolean epoll) throws IOException {
@@ -190,10 +202,7 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
             .option(ChannelOption.AUTO_READ, false)
             .option(ChannelOption.SO_RCVBUF, config.receiveBufferBytes())
             .option(ChannelOption.SO_SNDBUF, config.sendBufferBytes())
-            .option(
-                ChannelOption.RECVBUF_ALLOCATOR,
-                new FixedRecvByteBufAllocator(
-                    epoll ? DATAGRAMS_PER_READ * MAX_DATAGRAM_BYTES : MAX_DATAGRAM_BYTES))
+            .option(ChannelOption.RECVBUF_ALLOCATOR, readBuffer)
             .handler(new Receiver());
     if (epoll) {
       bootstrap.option(EpollChannelOption.UDP_GRO, true);
