@@ -32,6 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -308,6 +309,11 @@ final class FailureTest {
                   return communicator.rank();
                 }
               });
+      HostPort address = new HostPort("127.0.0.1", job.aggregationSwitch().port());
+      await(
+          () ->
+              SwitchStatus.of(address).getJobsList().stream()
+                  .anyMatch(status -> status.getMissingRanksList().equals(List.of(1))));
       refused(job.config(1).token("wrong"), "token", "--token");
       refused(job.config(1).token("right").window(8), "8", "512", "--window");
       refused(
@@ -322,14 +328,18 @@ final class FailureTest {
     }
   }
 
+  private static void await(BooleanSupplier condition) {
+    long deadlineNs = System.nanoTime() + 30_000_000_000L;
+    while (!condition.getAsBoolean()) {
+      assertTrue(System.nanoTime() < deadlineNs, "the condition never came true");
+    }
+  }
+
   private static void refused(CommunicatorConfig.Builder config, String... parts) {
-    // The first rank may still be on its way: then this one is the first, and finds ranks missing
-    // instead.
-    JoinException failure;
-    do {
-      failure =
-          assertThrows(JoinException.class, () -> Communicator.open(config.timeout(SHORT).build()));
-    } while (failure.getMessage().contains("did not join"));
+    JoinException failure =
+        assertThrows(
+            JoinException.class,
+            () -> Communicator.open(config.timeout(Duration.ofSeconds(20)).build()));
     for (String part : parts) {
       assertTrue(failure.getMessage().contains(part), failure.getMessage());
     }

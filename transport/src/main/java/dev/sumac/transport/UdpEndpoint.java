@@ -28,6 +28,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -125,18 +126,26 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
     return sendErrors.get();
   }
 
-  /** Runs a task on the endpoint's thread, as a turn of its own. */
-  public void execute(Runnable task) {
-    loop.execute(
+  /**
+   * Runs a task on the endpoint's thread, as a turn of its own.
+   *
+   * @return false when the endpoint is closed, so that the task will not run
+   */
+  public boolean execute(Runnable task) {
+    return runOnLoop(
         () -> {
           task.run();
           turn();
         });
   }
 
-  /** Makes a turn soon. */
-  public void wakeUp() {
-    loop.execute(turn);
+  /**
+   * Makes a turn soon.
+   *
+   * @return false when the endpoint is closed
+   */
+  public boolean wakeUp() {
+    return runOnLoop(turn);
   }
 
   @Override
@@ -150,10 +159,20 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
    */
   @Override
   public void close() {
-    loop.execute(this::release);
+    runOnLoop(this::release);
     var ended = group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     if (!loop.inEventLoop()) {
       ended.awaitUninterruptibly(2, TimeUnit.SECONDS);
+    }
+  }
+
+  private boolean runOnLoop(Runnable task) {
+    try {
+      loop.execute(task);
+      return true;
+    } catch (RejectedExecutionException e) {
+      LOG.trace("endpoint is closed", e);
+      return false;
     }
   }
 

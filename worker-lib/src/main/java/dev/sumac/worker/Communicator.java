@@ -187,7 +187,9 @@ public final class Communicator implements AutoCloseable {
   /** What has been counted so far. */
   public CommunicatorStats stats() {
     CompletableFuture<CommunicatorStats> answer = new CompletableFuture<>();
-    endpoint.execute(() -> answer.complete(engine.stats(endpoint.kernelDrops())));
+    if (!endpoint.execute(() -> answer.complete(engine.stats(endpoint.kernelDrops())))) {
+      throw new CommunicatorClosedException("the communicator was closed");
+    }
     return answer.join();
   }
 
@@ -267,7 +269,11 @@ public final class Communicator implements AutoCloseable {
     }
     Operation operation = new Operation(codec, elementsPerPacket(), timeoutNs);
     engine.submit(operation);
-    endpoint.wakeUp();
+    if (!endpoint.wakeUp()) {
+      operation
+          .future()
+          .completeExceptionally(new CommunicatorClosedException("the communicator was closed"));
+    }
     return operation;
   }
 
