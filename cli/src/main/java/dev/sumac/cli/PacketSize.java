@@ -11,7 +11,7 @@ final class PacketSize {
 
   @Option(
       names = "--elements-per-packet",
-      description = "Elements a packet, 1 to " + AggregationHeader.MAX_ELEMENTS + ".")
+      description = "Elements a packet, 2 to " + AggregationHeader.MAX_ELEMENTS + ".")
   private Integer elements;
 
   @Option(
@@ -27,11 +27,11 @@ final class PacketSize {
       return elements == null ? whenUnset : elements;
     }
     int fitting = (mtu - IP_AND_UDP_BYTES - AggregationHeader.OVERHEAD_BYTES) / Integer.BYTES;
-    if (elements != null || fitting < 1 || fitting > AggregationHeader.MAX_ELEMENTS) {
+    if (elements != null || fitting < 2 || fitting > AggregationHeader.MAX_ELEMENTS) {
       throw new IllegalArgumentException(
           elements != null
               ? "--mtu and --elements-per-packet exclude each other"
-              : String.format(Locale.ROOT, "--mtu %d (84 to 65535)", mtu));
+              : String.format(Locale.ROOT, "--mtu %d (88 to 65535)", mtu));
     }
     return fitting;
   }

@@ -28,7 +28,7 @@ final class CommandLineTest {
         "switch --slots 0 | --slots 0 (1 to 1048576)",
         "switch --slots many | --slots",
         "switch --port 70000 | --port 70000 (0 to 65535)",
-        "switch --elements-per-packet 20000 | --elements-per-packet 20000 (1 to 16363)",
+        "switch --elements-per-packet 20000 | --elements-per-packet 20000 (2 to 16363)",
         "switch --elements-per-packet 16363 --slots 1048576 | more than a shard can hold",
         "switch --mtu 10 | --mtu 10",
         "switch --mtu 1500 --elements-per-packet 3 | exclude each other",

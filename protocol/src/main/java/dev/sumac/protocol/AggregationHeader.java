@@ -76,7 +76,13 @@ public final class AggregationHeader {
   /** Flag: the packet repeats one that was sent before. */
   public static final int RETRANSMISSION = 1;
 
-  private static final int KNOWN_FLAGS = RETRANSMISSION;
+  /**
+   * Flag: the elements are exponents of chunks to come; they are reduced with MAX, whatever the
+   * operation.
+   */
+  public static final int EXPONENTS = 2;
+
+  private static final int KNOWN_FLAGS = RETRANSMISSION | EXPONENTS;
 
   private final CheckValue checkValue = new CheckValue();
   private final UnsafeBuffer buffer = new UnsafeBuffer(0, 0);
@@ -216,6 +222,10 @@ public final class AggregationHeader {
   public AggregationHeader elementType(ElementType type) {
     buffer.putByte(at + ELEMENT_TYPE_OFFSET, type.code());
     return this;
+  }
+
+  public boolean carriesExponents() {
+    return (flags() & EXPONENTS) != 0;
   }
 
   public OperationKind operationKind() {

@@ -331,6 +331,12 @@ final class Admission {
           "window %d (at least 1): option --window",
           request.getWindow());
     }
+    if (request.getElementsPerPacket() == 1) {
+      return refused(
+          Refused.Reason.BAD_REQUEST,
+          "1 element a packet (at least %d): option --elements-per-packet",
+          SwitchConfig.MIN_ELEMENTS_PER_PACKET);
+    }
     if (request.getElementsPerPacket() < 0
         || request.getElementsPerPacket() > config.elementsPerPacket()) {
       return refused(

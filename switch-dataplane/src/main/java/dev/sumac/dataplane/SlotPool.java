@@ -51,6 +51,7 @@ final class SlotPool {
   private final int[] elementCount;
   private final byte[] type;
   private final byte[] kind;
+  private final boolean[] exponents;
   private final short[] exponent;
   private final byte[] nonFinite;
 
@@ -80,6 +81,7 @@ final class SlotPool {
     this.elementCount = new int[entries];
     this.type = new byte[entries];
     this.kind = new byte[entries];
+    this.exponents = new boolean[entries];
     this.exponent = new short[entries];
     this.nonFinite = new byte[entries];
   }
@@ -156,6 +158,7 @@ final class SlotPool {
   void describe(int entry, AggregationHeader result) {
     result
         .chunk(chunks[entry])
+        .flags(exponents[entry] ? AggregationHeader.EXPONENTS : 0)
         .operation(operation[entry])
         .operationElements(operationElements[entry])
         .elementCount(elementCount[entry])
@@ -214,6 +217,7 @@ final class SlotPool {
     elementCount[entry] = packet.elementCount();
     type[entry] = packet.elementType().code();
     kind[entry] = packet.operationKind().code();
+    exponents[entry] = packet.carriesExponents();
     exponent[entry] = (short) packet.exponent();
     nonFinite[entry] = (byte) packet.nonFinite();
   }
@@ -228,7 +232,8 @@ final class SlotPool {
         && operationElements[entry] == packet.operationElements()
         && elementCount[entry] == packet.elementCount()
         && type[entry] == packet.elementType().code()
-        && kind[entry] == packet.operationKind().code();
+        && kind[entry] == packet.operationKind().code()
+        && exponents[entry] == packet.carriesExponents();
   }
 
   private void clearAll() {

@@ -42,6 +42,9 @@ public record SwitchConfig(
   /** What fits an Ethernet frame of 1,500 B: 352 x 4 B and 80 B of headers. */
   public static final int DEFAULT_ELEMENTS_PER_PACKET = 352;
 
+  /** An exponent packet tells of one chunk in two elements. */
+  public static final int MIN_ELEMENTS_PER_PACKET = 2;
+
   public static final int MAX_SHARDS = 64;
   public static final int MAX_SLOTS = 1 << 20;
 
@@ -52,7 +55,11 @@ public record SwitchConfig(
     requireRange("--port", port, 0, 65_535);
     requireRange("--shards", shards, 1, MAX_SHARDS);
     requireRange("--slots", slots, 1, MAX_SLOTS);
-    requireRange("--elements-per-packet", elementsPerPacket, 1, AggregationHeader.MAX_ELEMENTS);
+    requireRange(
+        "--elements-per-packet",
+        elementsPerPacket,
+        MIN_ELEMENTS_PER_PACKET,
+        AggregationHeader.MAX_ELEMENTS);
     requireRange("--max-jobs", maxJobs, 1, 65_535);
     requireRange("--receive-buffer", receiveBufferBytes, 65_536, 1 << 30);
     long values = (long) slots * SlotMemory.VERSIONS * elementsPerPacket;

@@ -2,6 +2,7 @@ package dev.sumac.dataplane;
 
 import dev.sumac.protocol.AggregationHeader;
 import dev.sumac.protocol.Elements;
+import dev.sumac.protocol.OperationKind;
 import dev.sumac.protocol.PacketKind;
 import dev.sumac.protocol.Tag;
 import dev.sumac.transport.Outbox;
@@ -79,7 +80,7 @@ final class SwitchMlProgram implements Action {
       }
       case ADDED -> {
         Elements.read(buffer, packet.elementsOffset(), incoming, 0, count);
-        Reducer.reduce(packet.operationKind(), values, bases[entry], incoming, count);
+        Reducer.reduce(reduction(packet), values, bases[entry], incoming, count);
         contributed(entry);
       }
       case DUPLICATE -> counters.increment(Counter.DROPPED_DUPLICATE);
@@ -99,6 +100,10 @@ final class SwitchMlProgram implements Action {
         solicitMissing(entry, packet.chunk());
       }
     }
+  }
+
+  private static OperationKind reduction(AggregationHeader packet) {
+    return packet.carriesExponents() ? OperationKind.MAX : packet.operationKind();
   }
 
   private void contributed(int entry) {

@@ -67,6 +67,18 @@ final class ShardTest {
   }
 
   @Test
+  void exponentsAreReducedWithMaximumWhateverTheOperation() throws Exception {
+    open(2, ReleasePolicy.TWO_VERSION);
+    send(0, packet -> packet.chunk(0).flags(AggregationHeader.EXPONENTS), -9, 0);
+    send(1, packet -> packet.chunk(0).flags(AggregationHeader.EXPONENTS), -100, 1);
+    Sent result = only();
+    assertEquals(-9, result.element(0));
+    assertEquals(1, result.element(1));
+    assertTrue(result.header().carriesExponents());
+    assertEquals(OperationKind.SUM, result.header().operationKind());
+  }
+
+  @Test
   void aRankThatMissedTheResultGetsItAgainAloneAndByteForByte() throws Exception {
     open(2, ReleasePolicy.TWO_VERSION);
     contribute(0, 0, 1);

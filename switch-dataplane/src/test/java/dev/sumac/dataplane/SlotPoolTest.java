@@ -110,6 +110,8 @@ final class SlotPoolTest {
     assertEquals(Verdict.MISMATCH, pool.contribute(1, header(0).operationElements(9)));
     assertEquals(Verdict.MISMATCH, pool.contribute(1, header(0).elementCount(9)));
     assertEquals(Verdict.MISMATCH, pool.contribute(1, header(0).operationKind(OperationKind.MAX)));
+    assertEquals(
+        Verdict.MISMATCH, pool.contribute(1, header(0).flags(AggregationHeader.EXPONENTS)));
     assertEquals(Verdict.ADDED, contribute(pool, 1, 0));
   }
 

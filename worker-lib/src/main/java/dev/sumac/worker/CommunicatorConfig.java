@@ -60,10 +60,11 @@ public record CommunicatorConfig(
     require(timeoutNs >= 1, "--timeout", timeoutNs + " ns", "more than 0");
     require(window >= 1 && window <= MAX_WINDOW, "--window", window, "1 to " + MAX_WINDOW);
     require(
-        elementsPerPacket >= 0 && elementsPerPacket <= AggregationHeader.MAX_ELEMENTS,
+        elementsPerPacket == 0
+            || (elementsPerPacket >= 2 && elementsPerPacket <= AggregationHeader.MAX_ELEMENTS),
         "--elements-per-packet",
         elementsPerPacket,
-        "0 to " + AggregationHeader.MAX_ELEMENTS);
+        "2 to " + AggregationHeader.MAX_ELEMENTS + ", or 0 for the switch's own number");
     require(
         minRtoNs >= 1 && minRtoNs <= RttEstimator.DEFAULT_MAX_RTO_NS,
         "--min-rto",

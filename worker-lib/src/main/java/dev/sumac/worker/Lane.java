@@ -123,22 +123,11 @@ final class Lane {
 
   private void take(
       LaneOperation part, long packet, AggregationHeader result, DirectBuffer buffer) {
-    Operation operation = part.operation();
-    int exponentChunk = part.exponentChunk(packet);
-    if (exponentChunk >= 0) {
-      operation.sharedExponent(
-          exponentChunk, SharedExponent.of(result.exponent(), result.nonFinite() != 0));
-    }
-    int dataChunk = part.dataChunk(packet);
     boolean isLast = false;
-    if (dataChunk >= 0) {
-      int count = operation.elementCount(dataChunk);
-      Elements.read(buffer, result.elementsOffset(), words, 0, count);
-      operation
-          .codec()
-          .decode(
-              words, operation.firstElement(dataChunk), count, operation.sharedExponent(dataChunk));
-      isLast = operation.chunkDone();
+    if (part.isExponentPacket(packet)) {
+      takeExponents(part, packet, result, buffer);
+    } else {
+      isLast = takeData(part, packet, result, buffer);
     }
     if (part.packetDone()) {
       while (!operations.isEmpty() && operations.peek().isDone()) {
@@ -146,12 +135,45 @@ final class Lane {
       }
     }
     sendNext(window.slotOf(packet));
-    if (exponentChunk >= 0) {
-      sendNext(window.slotOf(part.dataPacketOf(packet)));
-    }
     if (isLast) {
-      listener.onOperationDone(operation, nowNs);
+      listener.onOperationDone(part.operation(), nowNs);
     }
+  }
+
+  /** The ranks' common exponents of the first window of parts: their data may go. */
+  private void takeExponents(
+      LaneOperation part, long packet, AggregationHeader result, DirectBuffer buffer) {
+    int first = part.firstPart(packet);
+    int count = part.partCount(packet);
+    Elements.read(
+        buffer, result.elementsOffset(), words, 0, count * LaneOperation.ELEMENTS_PER_EXPONENT);
+    for (int i = 0; i < count; i++) {
+      part.operation()
+          .sharedExponent(
+              part.chunkOf(first + i), SharedExponent.of(words[2 * i], words[2 * i + 1] != 0));
+    }
+    for (int i = 0; i < count; i++) {
+      sendNext(window.slotOf(part.dataPacketOf(first + i)));
+    }
+  }
+
+  private boolean takeData(
+      LaneOperation part, long packet, AggregationHeader result, DirectBuffer buffer) {
+    Operation operation = part.operation();
+    int chunk = part.chunkOf(part.partOf(packet));
+    int count = operation.elementCount(chunk);
+    Elements.read(buffer, result.elementsOffset(), words, 0, count);
+    operation
+        .codec()
+        .decode(words, operation.firstElement(chunk), count, operation.sharedExponent(chunk));
+    int exponentPart = part.exponentPartOf(packet);
+    if (exponentPart >= 0) {
+      operation.sharedExponent(
+          part.chunkOf(exponentPart),
+          SharedExponent.of(result.exponent(), result.nonFinite() != 0));
+      sendNext(window.slotOf(part.dataPacketOf(exponentPart)));
+    }
+    return operation.chunkDone();
   }
 
   /**
@@ -164,8 +186,9 @@ final class Lane {
       return;
     }
     LaneOperation part = operationOf(packet);
-    int dataChunk = part.dataChunk(packet);
-    if (dataChunk >= 0 && part.operation().sharedExponent(dataChunk) == SharedExponent.UNKNOWN) {
+    if (!part.isExponentPacket(packet)
+        && part.operation().sharedExponent(part.chunkOf(part.partOf(packet)))
+            == SharedExponent.UNKNOWN) {
       return;
     }
     write(part, packet, 0);
@@ -177,34 +200,29 @@ final class Lane {
   }
 
   private void write(LaneOperation part, long packet, int flags) {
-    Operation operation = part.operation();
-    ChunkCodec codec = operation.codec();
-    int dataChunk = part.dataChunk(packet);
-    int count = dataChunk < 0 ? 0 : operation.elementCount(dataChunk);
+    boolean isExponents = part.isExponentPacket(packet);
+    int count =
+        isExponents
+            ? part.partCount(packet) * LaneOperation.ELEMENTS_PER_EXPONENT
+            : part.operation().elementCount(part.chunkOf(part.partOf(packet)));
+    ChunkCodec codec = part.operation().codec();
     int at = outbox.claim(AggregationHeader.packetBytes(count));
     out.start(outbox.buffer(), at, PacketKind.CONTRIBUTION, contributionTag)
-        .flags(flags)
+        .flags(isExponents ? flags | AggregationHeader.EXPONENTS : flags)
         .elementType(codec.type())
         .operationKind(codec.kind())
         .elementCount(count)
         .run(run.run())
         .cookie(run.cookie())
         .chunk(packet)
-        .operation(operation.number())
+        .operation(part.operation().number())
         .operationElements(codec.length());
-    int exponentChunk = part.exponentChunk(packet);
-    if (exponentChunk >= 0) {
-      int mine =
-          codec.exponent(
-              operation.firstElement(exponentChunk), operation.elementCount(exponentChunk));
-      out.exponent(SharedExponent.exponent(mine));
-      out.nonFinite(SharedExponent.isNonFinite(mine) ? 1 : 0);
+    if (isExponents) {
+      encodeExponents(part, packet);
+    } else {
+      encodeData(part, packet, count);
     }
-    if (count > 0) {
-      codec.encode(
-          operation.firstElement(dataChunk), count, operation.sharedExponent(dataChunk), words);
-      Elements.write(words, 0, outbox.buffer(), out.elementsOffset(), count);
-    }
+    Elements.write(words, 0, outbox.buffer(), out.elementsOffset(), count);
     int lengthBytes = out.finish(outbox.buffer());
     if (retained != null) {
       keep(packet, at, lengthBytes);
@@ -213,9 +231,38 @@ final class Lane {
     packetsSent++;
   }
 
+  private void encodeExponents(LaneOperation part, long packet) {
+    int first = part.firstPart(packet);
+    int count = part.partCount(packet);
+    for (int i = 0; i < count; i++) {
+      int mine = exponentOf(part, first + i);
+      words[2 * i] = SharedExponent.exponent(mine);
+      words[2 * i + 1] = SharedExponent.isNonFinite(mine) ? 1 : 0;
+    }
+  }
+
+  private void encodeData(LaneOperation part, long packet, int count) {
+    int exponentPart = part.exponentPartOf(packet);
+    if (exponentPart >= 0) {
+      int mine = exponentOf(part, exponentPart);
+      out.exponent(SharedExponent.exponent(mine));
+      out.nonFinite(SharedExponent.isNonFinite(mine) ? 1 : 0);
+    }
+    Operation operation = part.operation();
+    int chunk = part.chunkOf(part.partOf(packet));
+    operation
+        .codec()
+        .encode(operation.firstElement(chunk), count, operation.sharedExponent(chunk), words);
+  }
+
+  private static int exponentOf(LaneOperation part, int index) {
+    Operation operation = part.operation();
+    int chunk = part.chunkOf(index);
+    return operation.codec().exponent(operation.firstElement(chunk), operation.elementCount(chunk));
+  }
+
   /**
-   * Keeps the packet as it is without its flag: an answer to a solicitation must not ask others in
-   * turn.
+   * Keeps the packet as it was first sent: an answer to a solicitation must not ask others in turn.
    */
   private void keep(long packet, int at, int lengthBytes) {
     if (!out.isRetransmission()) {

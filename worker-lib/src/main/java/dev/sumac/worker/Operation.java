@@ -76,6 +76,10 @@ final class Operation {
     return exponents != null;
   }
 
+  int elementsPerChunk() {
+    return elementsPerChunk;
+  }
+
   int firstElement(int chunk) {
     return chunk * elementsPerChunk;
   }

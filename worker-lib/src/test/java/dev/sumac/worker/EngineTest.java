@@ -319,7 +319,11 @@ final class EngineTest {
         int[] values = new int[count];
         Elements.read(buffer, packet.elementsOffset(), values, 0, count);
         for (int i = 0; i < count; i++) {
-          sum.values[i] += values[i];
+          boolean isFirst = Arrays.equals(sum.from, onlyRank(rank));
+          sum.values[i] =
+              !packet.carriesExponents()
+                  ? sum.values[i] + values[i]
+                  : isFirst ? values[i] : Math.max(sum.values[i], values[i]);
         }
         sum.exponent = Math.max(sum.exponent, packet.exponent());
         sum.nonFinite = Math.max(sum.nonFinite, packet.nonFinite());
@@ -338,6 +342,12 @@ final class EngineTest {
           deliver(receiver, port, bytes);
         }
       }
+    }
+
+    private boolean[] onlyRank(int rank) {
+      boolean[] only = new boolean[engines.size()];
+      only[rank] = true;
+      return only;
     }
 
     private void reply(int rank, int port, PacketKind kind) {

@@ -28,17 +28,24 @@ final class LaneOperationTest {
       long[] exponentPacket = new long[chunks];
       for (long packet = first; packet < part.end(); packet++) {
         assertTrue(part.holds(packet));
-        if (part.exponentChunk(packet) >= 0) {
-          exponents[part.exponentChunk(packet)]++;
-          exponentPacket[part.exponentChunk(packet)] = packet;
+        if (part.isExponentPacket(packet)) {
+          for (int i = 0; i < part.partCount(packet); i++) {
+            int chunk = part.chunkOf(part.firstPart(packet) + i);
+            exponents[chunk]++;
+            exponentPacket[chunk] = packet;
+          }
+          continue;
         }
-        if (part.dataChunk(packet) >= 0) {
-          int chunk = part.dataChunk(packet);
-          data[chunk]++;
-          assertEquals(lane, chunk % lanes);
-          long ahead = packet - exponentPacket[chunk];
-          assertTrue(ahead >= 1 && ahead <= WINDOW, "one window ahead at most: " + ahead);
-          assertEquals(packet, part.dataPacketOf(exponentPacket[chunk]));
+        int chunk = part.chunkOf(part.partOf(packet));
+        data[chunk]++;
+        assertEquals(lane, chunk % lanes);
+        assertEquals(packet, part.dataPacketOf(part.partOf(packet)));
+        long ahead = packet - exponentPacket[chunk];
+        assertTrue(ahead >= 1 && ahead <= WINDOW, "a window ahead at most: " + ahead);
+        if (part.exponentPartOf(packet) >= 0) {
+          int later = part.chunkOf(part.exponentPartOf(packet));
+          exponents[later]++;
+          exponentPacket[later] = packet;
         }
       }
       assertEquals(part.end() == first, part.isDone(), "a lane without chunks is done at once");
@@ -56,8 +63,8 @@ final class LaneOperationTest {
             new Int32Codec(OperationKind.SUM, Operand.of(values), Operand.of(values)), ELEMENTS, 1);
     LaneOperation part = new LaneOperation(operation, 0, 1, 5, WINDOW);
     assertEquals(5 + packets, part.end());
-    assertEquals(0, part.dataChunk(5));
-    assertEquals(-1, part.exponentChunk(5));
+    assertEquals(0, part.partOf(5));
+    assertEquals(-1, part.exponentPartOf(5));
     assertEquals(Math.min(length, ELEMENTS), operation.elementCount(0));
   }
 }
