@@ -20,6 +20,7 @@ public final class RetransmissionTimers {
   private static final long TICK_NS = 1 << 17;
   private static final int TICKS_PER_WHEEL = 512;
   private static final long NO_SLOT = -1;
+  private static final long NEVER = Long.MAX_VALUE;
 
   /** What happens when a slot's timer fires. */
   @FunctionalInterface
@@ -31,14 +32,18 @@ public final class RetransmissionTimers {
   private final Long2LongHashMap slotOfTimer = new Long2LongHashMap(NO_SLOT);
   private final boolean[] armed;
   private final int[] fired;
+  private final long[] deadlines;
   private final Handler handler;
   private final DeadlineTimerWheel.TimerHandler collect = this::collect;
   private DeadlineTimerWheel wheel;
   private int firedCount;
+  private long earliestNs = NEVER;
 
   public RetransmissionTimers(int slots, Handler handler) {
     this.armed = new boolean[slots];
     this.fired = new int[slots];
+    this.deadlines = new long[slots];
+    Arrays.fill(deadlines, NEVER);
     this.handler = handler;
   }
 
@@ -52,7 +57,9 @@ public final class RetransmissionTimers {
 
   /** Fires what is due, earlier ticks first. */
   public void poll(long nowNs) {
-    if (wheel == null || wheel.timerCount() == 0) {
+    // A wheel is walked tick by tick, empty ones too: a worker that only waits must not pay for
+    // that.
+    if (wheel == null || wheel.timerCount() == 0 || nowNs < earliestNs) {
       return;
     }
     firedCount = 0;
@@ -62,6 +69,10 @@ public final class RetransmissionTimers {
       behind = wheel.currentTickTime() <= nowNs;
       wheel.poll(nowNs, collect, Integer.MAX_VALUE);
     } while (behind && wheel.timerCount() > 0);
+    earliestNs = NEVER;
+    for (long deadlineNs : deadlines) {
+      earliestNs = Math.min(earliestNs, deadlineNs);
+    }
     for (int i = 0; i < firedCount; i++) {
       int slot = fired[i];
       long nextNs = handler.onTimer(slot, nowNs);
@@ -81,6 +92,8 @@ public final class RetransmissionTimers {
   /** Disarms all timers. */
   public void clear() {
     Arrays.fill(armed, false);
+    Arrays.fill(deadlines, NEVER);
+    earliestNs = NEVER;
     slotOfTimer.clear();
     if (wheel != null) {
       wheel.clear();
@@ -93,12 +106,16 @@ public final class RetransmissionTimers {
     } else if (wheel.timerCount() == 0) {
       wheel.resetStartTime(nowNs);
     }
-    slotOfTimer.put(wheel.scheduleTimer(Math.max(deadlineNs, nowNs)), slot);
+    deadlines[slot] = Math.max(deadlineNs, nowNs);
+    earliestNs = Math.min(earliestNs, deadlines[slot]);
+    slotOfTimer.put(wheel.scheduleTimer(deadlines[slot]), slot);
   }
 
   @SuppressWarnings("UnusedVariable")
   private boolean collect(TimeUnit unit, long nowNs, long timerId) {
-    fired[firedCount++] = (int) slotOfTimer.remove(timerId);
+    int slot = (int) slotOfTimer.remove(timerId);
+    deadlines[slot] = NEVER;
+    fired[firedCount++] = slot;
     return true;
   }
 }

@@ -55,7 +55,8 @@ public final class SendWindow {
   private long lastProbeNs;
   private boolean silent;
   private long lastPollNs;
-  private long readFirstUntilNs = Long.MIN_VALUE;
+  private boolean isReadingFirst;
+  private long readFirstUntilNs;
   private long retransmissions;
 
   /**
@@ -145,20 +146,23 @@ public final class SendWindow {
   }
 
   /**
-   * Sends again what is overdue. Call it at least every millisecond while chunks are in flight.
+   * Sends again what is overdue. Call it every millisecond or so while chunks are in flight.
    *
    * <p>A caller that comes much later than that has lost its processor for a while: what it waits
    * for may have arrived meanwhile and not been read yet, so nothing is overdue until it has had
    * time to read.
    */
   public void poll(long nowNs) {
-    if (nowNs - lastPollNs > LATE_POLL_NS) {
+    boolean isLate = nowNs - lastPollNs > LATE_POLL_NS;
+    lastPollNs = nowNs;
+    if (isLate && !isReadingFirst) {
+      isReadingFirst = true;
       readFirstUntilNs = nowNs + LATE_POLL_NS;
     }
-    lastPollNs = nowNs;
-    if (nowNs < readFirstUntilNs) {
+    if (isReadingFirst && nowNs < readFirstUntilNs) {
       return;
     }
+    isReadingFirst = false;
     int passed;
     while ((passed = order.nextPassed()) >= 0) {
       resend(passed, nowNs);

@@ -23,8 +23,9 @@ public interface DatagramListener {
    * UdpEndpoint#wakeUp}, or a tick has passed. What was written to outboxes leaves when this
    * returns.
    *
-   * @return whether time matters to the listener: the next turn then comes within {@link
-   *     UdpEndpoint#TICK_NS}, even if nothing arrives
+   * @return whether time matters to the listener: the next turn then comes after {@link
+   *     UdpEndpoint#TICK_NS} even if nothing arrives, or, when nothing has arrived for a while,
+   *     after {@link UdpEndpoint#MAX_TICK_NS}
    */
   boolean onTurn(long nowNs);
 }

@@ -29,7 +29,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -47,8 +46,16 @@ import org.slf4j.LoggerFactory;
  * (docs/architecture.md).
  */
 public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
-  /** Longest time between two turns while time matters to the listener. */
+  /** Time between two turns while time matters to the listener and things happen. */
   public static final long TICK_NS = 1_000_000;
+
+  /**
+   * Longest time between two turns while time matters, when nothing has happened for a while:
+   * waiting must be cheap.
+   */
+  public static final long MAX_TICK_NS = 8_000_000;
+
+  private static final int QUIET_TICKS = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(UdpEndpoint.class);
   private static final int MAX_DATAGRAM_BYTES = 65_536;
@@ -66,7 +73,9 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
   private final boolean segmentation;
   private final int receiveBufferBytes;
   private final Runnable turn = this::turn;
-  private ScheduledFuture<?> ticking;
+  private final Runnable tick = this::tick;
+  private boolean isTickDue;
+  private int quietTicks;
 
   private UdpEndpoint(UdpConfig config, Function<UdpEndpoint, DatagramListener> listenerOf)
       throws IOException {
@@ -184,20 +193,27 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
   }
 
   private void turn() {
+    quietTicks = 0;
     boolean timeMatters = listener.onTurn(System.nanoTime());
     flush();
-    if (timeMatters && ticking == null) {
-      ticking = loop.scheduleAtFixedRate(this::tick, TICK_NS, TICK_NS, TimeUnit.NANOSECONDS);
+    if (timeMatters && !isTickDue) {
+      scheduleTick();
     }
   }
 
   private void tick() {
+    isTickDue = false;
+    quietTicks++;
     boolean timeMatters = listener.onTurn(System.nanoTime());
     flush();
-    if (!timeMatters) {
-      ticking.cancel(false);
-      ticking = null;
+    if (timeMatters) {
+      scheduleTick();
     }
+  }
+
+  private void scheduleTick() {
+    isTickDue = true;
+    loop.schedule(tick, quietTicks < QUIET_TICKS ? TICK_NS : MAX_TICK_NS, TimeUnit.NANOSECONDS);
   }
 
   private void flush() {
