@@ -53,9 +53,9 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
    * Longest time between two turns while time matters, when nothing has happened for a while:
    * waiting must be cheap.
    */
-  public static final long MAX_TICK_NS = 8_000_000;
+  public static final long MAX_TICK_NS = 25_000_000;
 
-  private static final int QUIET_TICKS = 16;
+  private static final int QUIET_TICKS = 40;
 
   private static final Logger LOG = LoggerFactory.getLogger(UdpEndpoint.class);
   private static final int MAX_DATAGRAM_BYTES = 65_536;
