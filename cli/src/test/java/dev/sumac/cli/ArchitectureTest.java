@@ -93,8 +93,8 @@ final class ArchitectureTest {
       noClasses()
           .that()
           .haveNameMatching(
-              "dev\\.sumac\\.(dataplane\\.(Shard|SlotPool|SlotMemory|SwitchMlProgram|Members|FlowTable|Admission|JobRun)"
-                  + "|worker\\.(Engine|Lane|LaneOperation|Operation|AddressProof|.*Codec))")
+              "dev\\.sumac\\.(dataplane\\.(Shard|SlotPool|SlotMemory|SwitchMlProgram|Members|FlowTable|Admission|JobRun|ControlSession|SwitchCore)"
+                  + "|worker\\.(Membership|Engine|Lane|LaneOperation|Operation|AddressProof|.*Codec))")
           .should()
           .callMethod(System.class, "nanoTime")
           .orShould()

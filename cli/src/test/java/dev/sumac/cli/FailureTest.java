@@ -236,11 +236,16 @@ final class FailureTest {
 
   @Test
   void closingFailsOperationsInFlightAndLaterCalls() throws Exception {
+    CountDownLatch rankZeroIsDone = new CountDownLatch(1);
     try (LocalJob job = new LocalJob(2)) {
       List<Object> outcomes =
           job.outcomes(
               communicator -> {
-                if (communicator.rank() == 0) {
+                if (communicator.rank() == 1) {
+                  await(
+                      () ->
+                          rankZeroIsDone.getCount() == 0); // Or rank 0 would hear that it has left.
+                } else {
                   CompletableFuture<Void> pending =
                       communicator.allReduceAsync(new int[9], new int[9], OperationKind.SUM);
                   communicator.close();
@@ -249,6 +254,7 @@ final class FailureTest {
                   assertInstanceOf(CommunicatorClosedException.class, failed.getCause());
                   assertThrows(
                       CommunicatorClosedException.class, () -> communicator.allReduce(new int[1]));
+                  rankZeroIsDone.countDown();
                 }
                 return "done";
               });

@@ -19,7 +19,7 @@ public final class RttEstimator {
    * Ceiling of the timeout, back-off included: a worker that was long alone asks again at least
    * this often.
    */
-  public static final long DEFAULT_MAX_RTO_NS = 200_000_000;
+  public static final long DEFAULT_MAX_RTO_NS = 50_000_000;
 
   /** Ceiling of the timeout without back-off: no round trip in a machine room takes longer. */
   public static final long MAX_ESTIMATE_NS = 20_000_000;

@@ -111,7 +111,7 @@ class RttEstimatorTest {
     for (int i = 0; i < 1_000; i++) {
       rtt.backOff();
     }
-    assertEquals(200_000_000, rtt.rtoNs());
+    assertEquals(50_000_000, rtt.rtoNs());
   }
 
   @Test

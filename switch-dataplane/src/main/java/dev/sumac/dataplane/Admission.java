@@ -13,13 +13,13 @@ import dev.sumac.protocol.control.Started;
 import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.Waiting;
 import java.security.MessageDigest;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,15 +44,14 @@ final class Admission {
     void install(RunSpec run);
 
     void remove(RunSpec run);
-
-    List<Integer> shardPorts();
   }
 
   private final SwitchConfig config;
   private final int receiveBufferBytes;
   private final long boot;
+  private final List<Integer> shardPorts;
+  private final RandomGenerator random;
   private final DataPlane dataPlane;
-  private final SecureRandom random = new SecureRandom();
   private final Map<String, JobRun> jobs = new LinkedHashMap<>();
   private final Map<Integer, JobRun> runs = new HashMap<>();
   private int freeSlots;
@@ -63,11 +62,21 @@ final class Admission {
    * @param receiveBufferBytes what a shard's socket got: the ranks of a run together must not have
    *     more in flight
    * @param boot number of this start of the switch
+   * @param shardPorts UDP ports of the shards, in their order
+   * @param random where cookies and the first run number come from
    */
-  Admission(SwitchConfig config, int receiveBufferBytes, long boot, DataPlane dataPlane) {
+  Admission(
+      SwitchConfig config,
+      int receiveBufferBytes,
+      long boot,
+      List<Integer> shardPorts,
+      RandomGenerator random,
+      DataPlane dataPlane) {
     this.config = config;
     this.receiveBufferBytes = receiveBufferBytes;
     this.boot = boot;
+    this.shardPorts = shardPorts;
+    this.random = random;
     this.dataPlane = dataPlane;
     this.freeSlots = config.slots();
     this.nextRun = random.nextInt();
@@ -281,7 +290,7 @@ final class Admission {
         .setJobNumber(spec.job())
         .setSlots(spec.slots())
         .setElementsPerPacket(spec.elements())
-        .addAllShardPorts(dataPlane.shardPorts())
+        .addAllShardPorts(shardPorts)
         .setFirstChunk(spec.firstChunk())
         .build();
   }

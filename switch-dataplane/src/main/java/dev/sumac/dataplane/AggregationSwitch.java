@@ -19,13 +19,13 @@ import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * A running switch: its shards with their sockets and threads, the control channel, and the one
  * control thread between. {@link #close} and the getters may be called from any thread.
  */
-public final class AggregationSwitch implements AutoCloseable, Admission.DataPlane, RunEvents {
+public final class AggregationSwitch implements AutoCloseable, SwitchCore.Shell {
   private static final Logger LOG = LoggerFactory.getLogger(AggregationSwitch.class);
   private static final long KEEP_ALIVE_SECONDS = 2;
   private static final int MAX_CONTROL_MESSAGE_BYTES = 16_384;
@@ -41,7 +41,6 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
   private final SwitchConfig config;
   private final long boot = System.currentTimeMillis();
   private final List<UdpEndpoint> endpoints = new ArrayList<>();
-  private final List<Shard> shards = new ArrayList<>();
   private final List<Long> shardThreads = new ArrayList<>();
   private final ExecutorService control =
       Executors.newSingleThreadExecutor(
@@ -50,14 +49,15 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
             thread.setDaemon(true);
             return thread;
           });
-  private final Admission admission;
+  private final SwitchCore core;
   private final Server server;
 
   private AggregationSwitch(SwitchConfig config) throws IOException {
     this.config = config;
+    this.core = new SwitchCore(config, new SecureRandom(), this);
     try {
       openShards();
-      admission = new Admission(config, endpoints.get(0).receiveBufferBytes(), boot, this);
+      core.open(boot, endpoints.get(0).receiveBufferBytes(), shardPorts());
       server = startServer();
     } catch (Throwable e) {
       endpoints.forEach(UdpEndpoint::close);
@@ -90,7 +90,6 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
   }
 
   /** UDP ports of the shards, in their order. */
-  @Override
   public List<Integer> shardPorts() {
     List<Integer> ports = new ArrayList<>();
     endpoints.forEach(endpoint -> ports.add(endpoint.localAddress().getPort()));
@@ -99,7 +98,7 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
 
   /** What a counter stands at, summed over shards. */
   public long count(Counter counter) {
-    return shards.stream().mapToLong(shard -> shard.counters().get(counter)).sum();
+    return core.count(counter);
   }
 
   /** Waits until the switch has been closed. */
@@ -112,7 +111,7 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
    */
   @Override
   public void close() {
-    onControl(admission::stop);
+    onControl(core::stop);
     server.shutdown();
     try {
       if (!server.awaitTermination(500, TimeUnit.MILLISECONDS)) {
@@ -127,32 +126,7 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
   }
 
   @Override
-  public void install(RunSpec run) {
-    command(shard -> shard.install(run));
-  }
-
-  @Override
-  public void remove(RunSpec run) {
-    command(shard -> shard.remove(run));
-  }
-
-  @Override
-  public void onProved(int run, int rank) {
-    onControl(() -> admission.proved(run, rank));
-  }
-
-  @Override
-  public void onMismatch(
-      int run, int operation, int rankA, String valueA, int rankB, String valueB) {
-    onControl(() -> admission.mismatch(run, operation, rankA, valueA, rankB, valueB));
-  }
-
-  @Override
-  public void onRemoved(int run) {
-    onControl(() -> admission.removed(run));
-  }
-
-  private void onControl(Runnable task) {
+  public void onControl(Runnable task) {
     try {
       control.execute(task);
     } catch (RejectedExecutionException e) {
@@ -160,12 +134,9 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
     }
   }
 
-  private void command(Consumer<Shard> what) {
-    for (int i = 0; i < shards.size(); i++) {
-      Shard shard = shards.get(i);
-      shard.submit(() -> what.accept(shard));
-      endpoints.get(i).wakeUp();
-    }
+  @Override
+  public void wakeShard(int shard) {
+    endpoints.get(shard).wakeUp();
   }
 
   private void openShards() throws IOException {
@@ -180,14 +151,7 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
               config.io(),
               config.faults().withSeed(config.faults().seed() + i),
               "sumac-shard-" + i);
-      endpoints.add(
-          UdpEndpoint.open(
-              udp,
-              endpoint -> {
-                Shard shard = new Shard(config.slots(), config.elementsPerPacket(), endpoint, this);
-                shards.add(shard);
-                return shard;
-              }));
+      endpoints.add(UdpEndpoint.open(udp, core::addShard));
       endpoints
           .get(i)
           .execute(
@@ -215,7 +179,7 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
             .permitKeepAliveTime(1, TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true)
             .intercept(new PeerInterceptor())
-            .addService(new ControlService(admission, this::status))
+            .addService(new ControlService(core, this::status))
             .build();
     try {
       return built.start();
@@ -246,13 +210,13 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
             .setResidentBytes(residentBytes())
             .setSlotBytes(config.slotBytes())
             .setSlotsTotal(config.slots())
-            .setSlotsFree(admission.freeSlots())
+            .setSlotsFree(core.freeSlots())
             .setAllocatedBytes(allocatedBytes())
             .setPacketsIn(count(Counter.PACKETS_IN))
             .setCpuNs(
                 ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
                     .getProcessCpuTime())
-            .addAllJobs(admission.status());
+            .addAllJobs(core.status());
     for (Counter counter : Counter.values()) {
       reply.putCounters(counter.label(), count(counter));
     }

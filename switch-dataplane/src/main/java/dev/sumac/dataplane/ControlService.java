@@ -12,24 +12,44 @@ import io.grpc.stub.StreamObserver;
 import java.util.function.Supplier;
 
 /**
- * The control channel: turns gRPC calls into calls of {@link Admission}. gRPC calls it on the
- * control thread only.
+ * The control channel over gRPC: each call of Join is one {@link ControlSession}. gRPC calls it on
+ * the control thread only.
  */
 final class ControlService extends ControlGrpc.ControlImplBase {
   /** Where the caller's address is kept for the time of a call. */
   static final Context.Key<String> PEER = Context.key("sumac-peer");
 
-  private final Admission admission;
+  private final SwitchCore core;
   private final Supplier<StatusReply> status;
 
-  ControlService(Admission admission, Supplier<StatusReply> status) {
-    this.admission = admission;
+  ControlService(SwitchCore core, Supplier<StatusReply> status) {
+    this.core = core;
     this.status = status;
   }
 
   @Override
   public StreamObserver<WorkerMessage> join(StreamObserver<SwitchMessage> responses) {
-    return new Membership((ServerCallStreamObserver<SwitchMessage>) responses, PEER.get());
+    GrpcStream stream =
+        new GrpcStream((ServerCallStreamObserver<SwitchMessage>) responses, PEER.get());
+    ControlSession session = core.openSession(stream);
+    // Also makes tell() harmless after the worker has gone: without it onNext would throw.
+    stream.responses.setOnCancelHandler(session::onBroken);
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(WorkerMessage message) {
+        session.onMessage(message);
+      }
+
+      @Override
+      public void onError(Throwable error) {
+        session.onBroken();
+      }
+
+      @Override
+      public void onCompleted() {
+        session.onCompleted();
+      }
+    };
   }
 
   @Override
@@ -38,53 +58,15 @@ final class ControlService extends ControlGrpc.ControlImplBase {
     responses.onCompleted();
   }
 
-  /** One call of Join: one rank's membership, from its first message to the end of the call. */
-  private final class Membership implements StreamObserver<WorkerMessage>, MemberStream {
+  /** The way back to the worker. */
+  private static final class GrpcStream implements MemberStream {
     private final ServerCallStreamObserver<SwitchMessage> responses;
     private final String peer;
-    private JobRun run;
-    private int rank;
     private boolean closed;
 
-    Membership(ServerCallStreamObserver<SwitchMessage> responses, String peer) {
+    GrpcStream(ServerCallStreamObserver<SwitchMessage> responses, String peer) {
       this.responses = responses;
       this.peer = peer;
-      // Also makes tell() harmless after the worker has gone: without it onNext would throw.
-      responses.setOnCancelHandler(() -> ended("its control connection broke"));
-    }
-
-    @Override
-    public void onNext(WorkerMessage message) {
-      switch (message.getMessageCase()) {
-        case JOIN -> {
-          if (run != null || closed) {
-            fail(Status.FAILED_PRECONDITION.withDescription("a call joins once"));
-            return;
-          }
-          rank = message.getJoin().getRank();
-          run = admission.join(message.getJoin(), this);
-        }
-        case LEAVE -> {
-          if (run != null) {
-            admission.leave(run, rank, message.getLeave());
-          }
-        }
-        case MESSAGE_NOT_SET ->
-            fail(
-                Status.INVALID_ARGUMENT.withDescription(
-                    "a message that this switch does not know"));
-      }
-    }
-
-    @Override
-    public void onError(Throwable error) {
-      ended("its control connection broke");
-    }
-
-    @Override
-    public void onCompleted() {
-      ended("it ended its control stream without leaving");
-      close();
     }
 
     @Override
@@ -105,22 +87,16 @@ final class ControlService extends ControlGrpc.ControlImplBase {
     }
 
     @Override
-    public String peer() {
-      return peer;
-    }
-
-    private void ended(String reason) {
-      if (run != null) {
-        admission.streamEnded(run, rank, reason);
-      }
-    }
-
-    private void fail(Status reason) {
-      ended(reason.getDescription());
+    public void fail(String reason) {
       if (!closed) {
         closed = true;
-        responses.onError(reason.asRuntimeException());
+        responses.onError(Status.INVALID_ARGUMENT.withDescription(reason).asRuntimeException());
       }
+    }
+
+    @Override
+    public String peer() {
+      return peer;
     }
   }
 }

@@ -6,10 +6,10 @@ import dev.sumac.protocol.Tag;
 import dev.sumac.transport.Outbox;
 import dev.sumac.transport.PacketNetwork;
 import java.net.InetSocketAddress;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.random.RandomGenerator;
 import org.agrona.DirectBuffer;
 
 /**
@@ -24,12 +24,11 @@ import org.agrona.DirectBuffer;
  * same length: nobody can use the switch to send more bytes to a third party than it got.
  */
 final class Members implements Action {
-  private static final SecureRandom RANDOM = new SecureRandom();
-
   private final RunSpec run;
   private final PacketNetwork network;
   private final Counters counters;
   private final RunEvents events;
+  private final RandomGenerator random;
   private final InetSocketAddress[] claimed;
   private final InetSocketAddress[] proved;
   private final long[] challenge;
@@ -38,11 +37,20 @@ final class Members implements Action {
   private int provedCount;
   private Outbox everyone;
 
-  Members(RunSpec run, PacketNetwork network, Counters counters, RunEvents events) {
+  /**
+   * @param random where challenges come from
+   */
+  Members(
+      RunSpec run,
+      PacketNetwork network,
+      Counters counters,
+      RunEvents events,
+      RandomGenerator random) {
     this.run = run;
     this.network = network;
     this.counters = counters;
     this.events = events;
+    this.random = random;
     this.claimed = new InetSocketAddress[run.worldSize()];
     this.proved = new InetSocketAddress[run.worldSize()];
     this.challenge = new long[run.worldSize()];
@@ -101,7 +109,7 @@ final class Members implements Action {
     }
     if (!source.equals(claimed[rank])) {
       claimed[rank] = source;
-      challenge[rank] = RANDOM.nextLong();
+      challenge[rank] = random.nextLong();
       outboxes[rank] = network.outbox(source);
     }
     send(rank, PacketKind.CHALLENGE, challenge[rank]);

@@ -14,6 +14,7 @@ import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.SwitchMessage.MessageCase;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /** Admission without sockets and threads. */
@@ -228,6 +229,8 @@ final class AdmissionTest {
         config.shards(SHARDS).build(),
         4 << 20,
         1,
+        List.of(1, 2),
+        new SplittableRandom(1),
         new Admission.DataPlane() {
           @Override
           public void install(RunSpec run) {
@@ -237,11 +240,6 @@ final class AdmissionTest {
           @Override
           public void remove(RunSpec run) {
             installed.remove(run);
-          }
-
-          @Override
-          public List<Integer> shardPorts() {
-            return List.of(1, 2);
           }
         });
   }
@@ -258,6 +256,11 @@ final class AdmissionTest {
 
     @Override
     public void close() {
+      closed = true;
+    }
+
+    @Override
+    public void fail(String reason) {
       closed = true;
     }
 

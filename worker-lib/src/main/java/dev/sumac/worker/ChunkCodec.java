@@ -19,6 +19,29 @@ abstract class ChunkCodec {
     this.kind = kind;
   }
 
+  /**
+   * The codec of a reduction of floats.
+   *
+   * @throws IllegalArgumentException when the operands don't fit together
+   */
+  static ChunkCodec floats(
+      Operand<float[]> input, Operand<float[]> output, OperationKind kind, int worldSize) {
+    Operand.requireCompatible(input, output);
+    return kind == OperationKind.SUM
+        ? new FixedPointCodec(input, output, worldSize)
+        : new OrderedFloatCodec(kind, input, output);
+  }
+
+  /**
+   * The codec of a reduction of integers.
+   *
+   * @throws IllegalArgumentException when the operands don't fit together
+   */
+  static ChunkCodec ints(Operand<int[]> input, Operand<int[]> output, OperationKind kind) {
+    Operand.requireCompatible(input, output);
+    return new Int32Codec(kind, input, output);
+  }
+
   final ElementType type() {
     return type;
   }

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -37,17 +38,15 @@ import org.HdrHistogram.Histogram;
  * </ul>
  */
 public final class Communicator implements AutoCloseable {
+  private static final long TAKEN_RETRY_NS = 50_000_000;
+
   private final CommunicatorConfig config;
-  private final Membership membership;
-  private final UdpEndpoint endpoint;
-  private final Engine engine;
+  private volatile Connection connection;
   private volatile boolean closed;
 
-  private Communicator(CommunicatorConfig config, Membership membership) {
+  private Communicator(CommunicatorConfig config, Connection connection) {
     this.config = config;
-    this.membership = membership;
-    this.endpoint = membership.endpoint();
-    this.engine = membership.engine();
+    this.connection = connection;
   }
 
   /**
@@ -58,7 +57,7 @@ public final class Communicator implements AutoCloseable {
    *     which
    */
   public static Communicator open(CommunicatorConfig config) {
-    return new Communicator(config, Membership.join(config));
+    return new Communicator(config, Connection.open(config));
   }
 
   /**
@@ -176,17 +175,19 @@ public final class Communicator implements AutoCloseable {
 
   /** Chunks in flight on each shard that the switch granted. */
   public int window() {
-    return membership.run().slots();
+    return connection.membership().run().slots();
   }
 
   /** Elements a packet that the switch granted. */
   public int elementsPerPacket() {
-    return membership.run().elementsPerPacket();
+    return connection.membership().run().elementsPerPacket();
   }
 
   /** What has been counted so far. */
   public CommunicatorStats stats() {
     CompletableFuture<CommunicatorStats> answer = new CompletableFuture<>();
+    UdpEndpoint endpoint = connection.endpoint();
+    Engine engine = connection.membership().engine();
     if (!endpoint.execute(() -> answer.complete(engine.stats(endpoint.kernelDrops())))) {
       throw new CommunicatorClosedException("the communicator was closed");
     }
@@ -195,7 +196,31 @@ public final class Communicator implements AutoCloseable {
 
   /** How long the operations that have completed took, ns; a copy. */
   public Histogram latencyNs() {
-    return membership.latencyNs();
+    return connection.membership().latencyNs();
+  }
+
+  /**
+   * Goes on after a failure: gives up this rank's place in the run, if that is not over yet, and
+   * takes part in the next run of the same job. Every rank does so, or a new process opens a
+   * communicator in its place. Waits until all are there; within {@link
+   * CommunicatorConfig#timeoutNs()} after the old run has ended. Operations in flight fail.
+   * Statistics and latencies begin anew.
+   *
+   * @throws JoinException as {@link #open} does; the communicator stays failed, and this may be
+   *     called again
+   * @throws CommunicatorClosedException when the communicator is or gets closed
+   */
+  public void rejoin() {
+    synchronized (this) {
+      requireOpen();
+      connection.leave();
+      connection.close();
+      connection = reopened();
+    }
+    if (closed) {
+      connection.close();
+      requireOpen();
+    }
   }
 
   /**
@@ -204,41 +229,38 @@ public final class Communicator implements AutoCloseable {
    */
   @Override
   public void close() {
-    synchronized (this) {
-      if (closed) {
-        return;
-      }
-      closed = true;
+    if (closed) {
+      return;
     }
-    CompletableFuture<Boolean> lingers = new CompletableFuture<>();
-    endpoint.execute(() -> lingers.complete(leave()));
-    try {
-      if (lingers.get(1, TimeUnit.SECONDS)) {
-        membership.awaitEnd(config.timeoutNs());
+    closed = true;
+    synchronized (this) {
+      try {
+        connection.leave();
+      } finally {
+        connection.close();
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException e) {
-      throw new SumacException("the endpoint's thread does not answer", e);
-    } finally {
-      membership.close();
     }
   }
 
-  /**
-   * On the endpoint's thread. Whether to stay until all ranks have left: with ACKNOWLEDGED they may
-   * still need this one.
-   */
-  private boolean leave() {
-    boolean lingers =
-        config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
-            && engine.failure() == null
-            && !engine.isWaiting();
-    membership.leave("", lingers);
-    if (!lingers) {
-      engine.fail(new CommunicatorClosedException("the communicator was closed"));
+  /** The switch may not have noticed yet that this rank's old place is free. */
+  private Connection reopened() {
+    long deadlineNs = System.nanoTime() + config.timeoutNs();
+    while (true) {
+      try {
+        return Connection.open(config);
+      } catch (RankTakenException e) {
+        if (closed || System.nanoTime() - deadlineNs >= 0) {
+          throw e;
+        }
+        LockSupport.parkNanos(TAKEN_RETRY_NS);
+      }
     }
-    return lingers;
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new CommunicatorClosedException("the communicator was closed before this call");
+    }
   }
 
   private ChunkCodec floats(FloatBuffer input, FloatBuffer output, OperationKind kind) {
@@ -252,24 +274,18 @@ public final class Communicator implements AutoCloseable {
   }
 
   private ChunkCodec floats(Operand<float[]> input, Operand<float[]> output, OperationKind kind) {
-    Operand.requireCompatible(input, output);
-    return kind == OperationKind.SUM
-        ? new FixedPointCodec(input, output, config.worldSize())
-        : new OrderedFloatCodec(kind, input, output);
+    return ChunkCodec.floats(input, output, kind, config.worldSize());
   }
 
   private static ChunkCodec ints(Operand<int[]> input, Operand<int[]> output, OperationKind kind) {
-    Operand.requireCompatible(input, output);
-    return new Int32Codec(kind, input, output);
+    return ChunkCodec.ints(input, output, kind);
   }
 
   private Operation start(ChunkCodec codec, long timeoutNs) {
-    if (closed) {
-      throw new CommunicatorClosedException("the communicator was closed before this call");
-    }
-    Operation operation = new Operation(codec, elementsPerPacket(), timeoutNs);
-    engine.submit(operation);
-    if (!endpoint.wakeUp()) {
+    requireOpen();
+    Connection current = connection;
+    Operation operation = current.membership().submit(codec, timeoutNs);
+    if (!current.endpoint().wakeUp()) {
       operation
           .future()
           .completeExceptionally(new CommunicatorClosedException("the communicator was closed"));
@@ -299,7 +315,8 @@ public final class Communicator implements AutoCloseable {
       Thread.currentThread().interrupt();
       SumacException interrupted =
           new SumacException("rank " + rank() + " was interrupted in an operation", e);
-      endpoint.execute(() -> engine.giveUp(interrupted));
+      Connection current = connection;
+      current.endpoint().execute(() -> current.membership().engine().giveUp(interrupted));
       throw interrupted;
     }
   }

@@ -1,10 +1,6 @@
 package dev.sumac.worker;
 
-import com.google.protobuf.ByteString;
-import dev.sumac.protocol.AggregationHeader;
 import dev.sumac.protocol.control.ControlGrpc;
-import dev.sumac.protocol.control.JoinRequest;
-import dev.sumac.protocol.control.Leave;
 import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.WorkerMessage;
 import io.grpc.Grpc;
@@ -19,14 +15,13 @@ import java.util.function.Consumer;
  * A rank's end of the control channel: one gRPC call that lasts as long as the membership.
  * Thread-safe. Messages of the switch come on a gRPC thread, one at a time.
  */
-final class ControlClient implements AutoCloseable {
+final class ControlClient implements Membership.ControlCall, AutoCloseable {
   private static final long KEEP_ALIVE_SECONDS = 2;
   private static final long LEAVE_GRACE_MS = 200;
 
   private final ManagedChannel channel;
   private final StreamObserver<WorkerMessage> requests;
   private final CountDownLatch ended = new CountDownLatch(1);
-  private boolean left;
 
   /**
    * Calls the switch; waits for nothing.
@@ -64,41 +59,18 @@ final class ControlClient implements AutoCloseable {
                     onEnd.accept("the switch has ended the run");
                   }
                 });
-    requests.onNext(
-        WorkerMessage.newBuilder()
-            .setJoin(
-                JoinRequest.newBuilder()
-                    .setProtocolVersion(AggregationHeader.VERSION)
-                    .setJob(config.job())
-                    .setRank(config.rank())
-                    .setWorldSize(config.worldSize())
-                    .setToken(ByteString.copyFromUtf8(config.token()))
-                    .setElementsPerPacket(config.elementsPerPacket())
-                    .setWindow(config.window())
-                    .setReleasePolicy(
-                        config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
-                            ? dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
-                            : dev.sumac.protocol.control.ReleasePolicy.TWO_VERSION))
-            .build());
   }
 
-  /**
-   * Says that this rank goes; later calls change nothing.
-   *
-   * @param nextOperation number that its next operation would have had
-   * @param failure why, or empty for a plain close
-   * @param stays whether the call stays open until the switch ends it, when all ranks have left
-   */
-  synchronized void leave(int nextOperation, String failure, boolean stays) {
-    if (left || ended.getCount() == 0) {
-      return;
+  @Override
+  public synchronized void send(WorkerMessage message) {
+    if (ended.getCount() > 0) {
+      requests.onNext(message);
     }
-    left = true;
-    requests.onNext(
-        WorkerMessage.newBuilder()
-            .setLeave(Leave.newBuilder().setNextOperation(nextOperation).setFailure(failure))
-            .build());
-    if (!stays) {
+  }
+
+  @Override
+  public synchronized void halfClose() {
+    if (ended.getCount() > 0) {
       requests.onCompleted();
     }
   }

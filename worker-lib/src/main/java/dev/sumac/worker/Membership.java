@@ -1,134 +1,116 @@
 package dev.sumac.worker;
 
+import com.google.protobuf.ByteString;
+import dev.sumac.protocol.AggregationHeader;
+import dev.sumac.protocol.OperationKind;
 import dev.sumac.protocol.control.Admitted;
+import dev.sumac.protocol.control.JoinRequest;
+import dev.sumac.protocol.control.Leave;
 import dev.sumac.protocol.control.Mismatch;
-import dev.sumac.protocol.control.RankLeft;
 import dev.sumac.protocol.control.RankLost;
+import dev.sumac.protocol.control.Refused;
 import dev.sumac.protocol.control.SwitchMessage;
-import dev.sumac.transport.UdpConfig;
-import dev.sumac.transport.UdpEndpoint;
-import java.io.IOException;
-import java.net.Inet6Address;
+import dev.sumac.protocol.control.WorkerMessage;
+import dev.sumac.transport.DatagramListener;
+import dev.sumac.transport.PacketNetwork;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
+import org.agrona.DirectBuffer;
 
 /**
- * One rank's membership in a run: the conversation with the switch, and the endpoint and engine
- * that it leads to. Thread-safe: the switch's messages come on a gRPC thread, the engine's failures
- * on the endpoint's.
+ * One rank's membership in one run, as a state machine: the conversation with the switch, and the
+ * engine that it leads to. Owns no thread, socket, connection or clock: {@link Communicator} puts
+ * those around it, a simulator virtual ones. Used on one thread (the endpoint's), but for {@link
+ * #allReduce} and the getters, which any thread may call.
  *
  * <pre>
  *   JOINING --Admitted--> PROVING --Started--> MEMBER --leave, RankLost, Mismatch, end of the call--> OVER
- *   JOINING, PROVING --Refused, RankLost, end of the call, time limit--> OVER: join() throws
+ *   JOINING, PROVING --Refused, RankLost, end of the call, time limit--> OVER: started() fails
  * </pre>
  */
-final class Membership implements AutoCloseable {
+public final class Membership implements DatagramListener {
   private static final long MAX_LATENCY_NS = TimeUnit.HOURS.toNanos(1);
-  private static final int REACH_TIMEOUT_MS = 200;
+
+  /** This rank's end of the control stream. Used on the membership's thread. */
+  public interface ControlCall {
+    /** Sends a message; does nothing once the stream has ended. */
+    void send(WorkerMessage message);
+
+    /** Nothing more will be sent; the stream ends when the switch ends it too. */
+    void halfClose();
+  }
 
   private final CommunicatorConfig config;
-  private final CompletableFuture<Admitted> admitted = new CompletableFuture<>();
+  private final InetAddress switchAddress;
+  private final PacketNetwork network;
+  private final Supplier<String> whyNoAnswer;
   private final CompletableFuture<Void> started = new CompletableFuture<>();
   private final ConcurrentHistogram latencyNs = new ConcurrentHistogram(MAX_LATENCY_NS, 3);
-  private volatile List<Integer> missingRanks = List.of();
-  private volatile ControlClient control;
-  private volatile UdpEndpoint endpoint;
+  private ControlCall call;
+  private long deadlineNs;
+  private List<Integer> missingRanks = List.of();
+  private boolean hasLeft;
   private volatile Engine engine;
   private volatile RunParameters run;
 
-  private Membership(CommunicatorConfig config) {
+  /**
+   * @param whyNoAnswer asked when the switch has not answered in time: what else can be found out,
+   *     for people
+   */
+  public Membership(
+      CommunicatorConfig config,
+      InetAddress switchAddress,
+      PacketNetwork network,
+      Supplier<String> whyNoAnswer) {
     this.config = config;
+    this.switchAddress = switchAddress;
+    this.network = network;
+    this.whyNoAnswer = whyNoAnswer;
   }
 
-  /** Joins, within the time limit; see {@link Communicator#open}. */
-  static Membership join(CommunicatorConfig config) {
-    Membership membership = new Membership(config);
-    try {
-      membership.join(System.nanoTime() + config.timeoutNs());
-      return membership;
-    } catch (IOException e) {
-      membership.close();
-      throw new JoinException(e.getMessage(), e);
-    } catch (RuntimeException e) {
-      membership.close();
-      throw e;
-    }
+  /** Asks to take part. The time limit of joining runs from now. */
+  public void begin(ControlCall toSwitch, long nowNs) {
+    call = toSwitch;
+    deadlineNs = nowNs + config.timeoutNs();
+    call.send(
+        WorkerMessage.newBuilder()
+            .setJoin(
+                JoinRequest.newBuilder()
+                    .setProtocolVersion(AggregationHeader.VERSION)
+                    .setJob(config.job())
+                    .setRank(config.rank())
+                    .setWorldSize(config.worldSize())
+                    .setToken(ByteString.copyFromUtf8(config.token()))
+                    .setElementsPerPacket(config.elementsPerPacket())
+                    .setWindow(config.window())
+                    .setReleasePolicy(
+                        config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
+                            ? dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
+                            : dev.sumac.protocol.control.ReleasePolicy.TWO_VERSION))
+            .build());
   }
 
-  private void join(long deadlineNs) throws IOException {
-    InetAddress switchAddress = resolve(config);
-    control = new ControlClient(config, this::onMessage, this::onStreamEnd);
-    run = parameters(await(admitted, deadlineNs, this::notAdmitted), switchAddress);
-    endpoint =
-        UdpEndpoint.open(
-            udpConfig(switchAddress),
-            udp ->
-                engine =
-                    new Engine(
-                        run,
-                        udp,
-                        config.minRtoNs(),
-                        failure -> leave(failure.getMessage(), false),
-                        ns -> latencyNs.recordValue(Math.min(ns, MAX_LATENCY_NS))));
-    endpoint.wakeUp();
-    await(started, deadlineNs, this::notStarted);
+  /**
+   * Completes when every rank has joined, or with a {@link JoinException}; within the time limit of
+   * the configuration.
+   */
+  public CompletableFuture<Void> started() {
+    return started;
   }
 
-  UdpEndpoint endpoint() {
-    return endpoint;
-  }
-
-  Engine engine() {
-    return engine;
-  }
-
-  RunParameters run() {
-    return run;
-  }
-
-  Histogram latencyNs() {
-    return latencyNs.copy();
-  }
-
-  /** Tells the switch that this rank goes; on the endpoint's thread. */
-  void leave(String failure, boolean stays) {
-    control.leave(engine.nextOperation(), failure, stays);
-  }
-
-  /** Waits until the run is over for all ranks, at most so long. */
-  void awaitEnd(long limitNs) throws InterruptedException {
-    control.awaitEnd(limitNs);
-  }
-
-  /** Gives back the connection, the socket and the thread. */
-  @Override
-  public void close() {
-    if (control != null) {
-      control.close();
-    }
-    if (endpoint != null) {
-      endpoint.close();
-    }
-  }
-
-  private void onMessage(SwitchMessage message) {
+  /** The switch says something. */
+  public void onMessage(SwitchMessage message) {
     switch (message.getMessageCase()) {
-      case ADMITTED -> admitted.complete(message.getAdmitted());
-      case REFUSED ->
-          admitted.completeExceptionally(
-              new JoinException("the switch refused: " + message.getRefused().getText()));
+      case ADMITTED -> admitted(message.getAdmitted());
+      case REFUSED -> refused(message.getRefused());
       case WAITING -> missingRanks = List.copyOf(message.getWaiting().getMissingRanksList());
       case STARTED -> started.complete(null);
       case RANK_LOST -> {
@@ -138,9 +120,9 @@ final class Membership implements AutoCloseable {
                 lost.getRank(), "rank " + lost.getRank() + " lost: " + lost.getReason()));
       }
       case RANK_LEFT -> {
-        RankLeft gone = message.getRankLeft();
         if (engine != null) {
-          endpoint.execute(() -> engine.rankLeft(gone.getRank(), gone.getNextOperation()));
+          engine.rankLeft(
+              message.getRankLeft().getRank(), message.getRankLeft().getNextOperation());
         }
       }
       case MISMATCH -> fail(mismatch(message.getMismatch()));
@@ -149,17 +131,149 @@ final class Membership implements AutoCloseable {
     }
   }
 
-  private void onStreamEnd(String reason) {
+  /** The control stream has ended; the reason is for people. */
+  public void onCallEnd(String reason) {
+    hasLeft = true;
     fail(new SwitchLostException(reason));
+  }
+
+  @Override
+  public void onDatagram(
+      DirectBuffer buffer, int offset, int lengthBytes, InetSocketAddress source, long nowNs) {
+    if (engine != null) {
+      engine.onDatagram(buffer, offset, lengthBytes, source, nowNs);
+    }
+  }
+
+  @Override
+  public boolean onTurn(long nowNs) {
+    boolean isJoining = call != null && !started.isDone();
+    if (isJoining && nowNs - deadlineNs >= 0) {
+      joinFailed(new JoinException(engine == null ? notAdmitted() : notStarted()));
+      isJoining = false;
+    }
+    boolean timeMatters = engine != null && engine.onTurn(nowNs);
+    return isJoining || timeMatters;
+  }
+
+  /** Sums, or otherwise reduces, in place. The caller makes a turn soon. */
+  public CompletableFuture<Void> allReduce(int[] data, OperationKind kind) {
+    return submit(ChunkCodec.ints(Operand.of(data), Operand.of(data), kind), config.timeoutNs())
+        .future();
+  }
+
+  /** Sums, or otherwise reduces, in place. The caller makes a turn soon. */
+  public CompletableFuture<Void> allReduce(float[] data, OperationKind kind) {
+    return submit(
+            ChunkCodec.floats(Operand.of(data), Operand.of(data), kind, config.worldSize()),
+            config.timeoutNs())
+        .future();
+  }
+
+  /** Hands over an operation once {@link #started} has completed. The caller makes a turn soon. */
+  Operation submit(ChunkCodec codec, long timeoutNs) {
+    Operation operation = new Operation(codec, run.elementsPerPacket(), timeoutNs);
+    engine.submit(operation);
+    return operation;
+  }
+
+  /**
+   * Leaves. Operations in flight fail, unless the others may still need this rank's answers: then
+   * (release policy ACKNOWLEDGED, nothing under way) it stays until the switch ends the call.
+   *
+   * @return whether it stays
+   */
+  public boolean leave() {
+    boolean stays =
+        config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
+            && engine != null
+            && engine.failure() == null
+            && !engine.isWaiting();
+    leave("", stays);
+    if (!stays) {
+      CommunicatorClosedException closed =
+          new CommunicatorClosedException("the communicator was closed");
+      started.completeExceptionally(closed);
+      if (engine != null) {
+        engine.fail(closed);
+      }
+    }
+    return stays;
+  }
+
+  Engine engine() {
+    return engine;
+  }
+
+  /** Number of the run, once {@link #started} has completed. */
+  public int runNumber() {
+    return run.run();
+  }
+
+  /** What the switch granted, or null before it has. */
+  RunParameters run() {
+    return run;
+  }
+
+  Histogram latencyNs() {
+    return latencyNs.copy();
+  }
+
+  private void leave(String failure, boolean stays) {
+    if (hasLeft || call == null) {
+      return;
+    }
+    hasLeft = true;
+    call.send(
+        WorkerMessage.newBuilder()
+            .setLeave(
+                Leave.newBuilder()
+                    .setNextOperation(engine == null ? 0 : engine.nextOperation())
+                    .setFailure(failure))
+            .build());
+    if (!stays) {
+      call.halfClose();
+    }
+  }
+
+  private void admitted(Admitted granted) {
+    if (engine != null || started.isDone()) {
+      return;
+    }
+    run = parameters(granted);
+    engine =
+        new Engine(
+            run,
+            network,
+            config.minRtoNs(),
+            failure -> leave(failure.getMessage(), false),
+            ns -> latencyNs.recordValue(Math.min(ns, MAX_LATENCY_NS)));
+  }
+
+  private void refused(Refused refusal) {
+    hasLeft = true; // It never was in.
+    String text = "the switch refused: " + refusal.getText();
+    joinFailed(
+        refusal.getReason() == Refused.Reason.RANK_TAKEN
+            ? new RankTakenException(text)
+            : new JoinException(text));
   }
 
   private void fail(SumacException reason) {
     if (started.isDone() && !started.isCompletedExceptionally()) {
-      endpoint.execute(() -> engine.fail(reason));
+      engine.fail(reason);
     } else {
-      JoinException notJoined = new JoinException("joining failed: " + reason.getMessage(), reason);
-      admitted.completeExceptionally(notJoined);
-      started.completeExceptionally(notJoined);
+      joinFailed(new JoinException("joining failed: " + reason.getMessage(), reason));
+    }
+  }
+
+  private void joinFailed(JoinException reason) {
+    if (!started.completeExceptionally(reason)) {
+      return;
+    }
+    leave(reason.getMessage(), false);
+    if (engine != null) {
+      engine.fail(reason);
     }
   }
 
@@ -174,18 +288,7 @@ final class Membership implements AutoCloseable {
             mismatch.getValueB()));
   }
 
-  private UdpConfig udpConfig(InetAddress switchAddress) throws UnknownHostException {
-    byte[] any = new byte[switchAddress instanceof Inet6Address ? 16 : 4];
-    return new UdpConfig(
-        new InetSocketAddress(InetAddress.getByAddress(any), 0),
-        config.receiveBufferBytes(),
-        UdpConfig.DEFAULT_BUFFER_BYTES,
-        config.io(),
-        config.faults(),
-        "sumac-worker-" + config.rank());
-  }
-
-  private RunParameters parameters(Admitted granted, InetAddress switchAddress) {
+  private RunParameters parameters(Admitted granted) {
     List<InetSocketAddress> shards = new ArrayList<>();
     granted
         .getShardPortsList()
@@ -203,51 +306,18 @@ final class Membership implements AutoCloseable {
         config.releasePolicy());
   }
 
-  private static InetAddress resolve(CommunicatorConfig config) {
-    try {
-      return InetAddress.getByName(config.switchHost());
-    } catch (UnknownHostException e) {
-      throw new JoinException(
-          "the switch's host '" + config.switchHost() + "' is unknown: option --switch", e);
-    }
-  }
-
-  private static <T> T await(
-      CompletableFuture<T> future, long deadlineNs, Supplier<String> lateText) {
-    try {
-      return future.get(Math.max(0, deadlineNs - System.nanoTime()), TimeUnit.NANOSECONDS);
-    } catch (TimeoutException e) {
-      throw new JoinException(lateText.get(), e);
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof SumacException failure
-          ? failure
-          : new JoinException("joining failed: " + e.getCause(), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new JoinException("interrupted while joining", e);
-    }
-  }
-
   private String notAdmitted() {
-    String why = "it accepts connections but does not answer as a Sumac switch";
-    try (Socket socket = new Socket()) {
-      socket.connect(
-          new InetSocketAddress(config.switchHost(), config.switchPort()), REACH_TIMEOUT_MS);
-    } catch (IOException e) {
-      why = e.getMessage();
-    }
     return String.format(
         Locale.ROOT,
         "no answer from the switch at %s:%d in %.1f s (%s): is it running, is --switch right?",
         config.switchHost(),
         config.switchPort(),
         config.timeoutNs() / 1e9,
-        why);
+        whyNoAnswer.get());
   }
 
   private String notStarted() {
-    List<Integer> missing = missingRanks;
-    if (missing.contains(config.rank())) {
+    if (missingRanks.contains(config.rank())) {
       return String.format(
           Locale.ROOT,
           "the switch at %s answers on TCP port %d, but not on UDP ports %s in %.1f s: a firewall?",
@@ -259,7 +329,7 @@ final class Membership implements AutoCloseable {
     return String.format(
         Locale.ROOT,
         "ranks %s of %d did not join job '%s' in %.1f s (option --timeout)",
-        missing,
+        missingRanks,
         config.worldSize(),
         config.job(),
         config.timeoutNs() / 1e9);
