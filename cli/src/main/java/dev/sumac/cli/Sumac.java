@@ -15,6 +15,7 @@ import picocli.CommandLine.Command;
         "In-network aggregation in user space: a switch that adds the packets on their way.",
     subcommands = {
       DemoCommand.class,
+      SimulateCommand.class,
       SwitchCommand.class,
       AllReduceCommand.class,
       StatusCommand.class,

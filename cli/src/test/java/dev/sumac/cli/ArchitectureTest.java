@@ -31,18 +31,22 @@ final class ArchitectureTest {
           .definedBy("dev.sumac.dataplane..")
           .layer("worker")
           .definedBy("dev.sumac.worker..")
+          .layer("simulation")
+          .definedBy("dev.sumac.simulation..")
           .layer("cli")
           .definedBy("dev.sumac.cli..")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer()
+          .whereLayer("simulation")
+          .mayOnlyBeAccessedByLayers("cli")
           .whereLayer("worker")
-          .mayOnlyBeAccessedByLayers("cli")
+          .mayOnlyBeAccessedByLayers("simulation", "cli")
           .whereLayer("switch")
-          .mayOnlyBeAccessedByLayers("cli")
+          .mayOnlyBeAccessedByLayers("simulation", "cli")
           .whereLayer("transport")
-          .mayOnlyBeAccessedByLayers("switch", "worker", "cli")
+          .mayOnlyBeAccessedByLayers("switch", "worker", "simulation", "cli")
           .whereLayer("reliability")
-          .mayOnlyBeAccessedByLayers("transport", "switch", "worker", "cli");
+          .mayOnlyBeAccessedByLayers("transport", "switch", "worker", "simulation", "cli");
 
   @ArchTest
   static final ArchRule protocolAndReliabilityDoNoInputOrOutput =

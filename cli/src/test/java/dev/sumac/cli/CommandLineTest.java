@@ -47,7 +47,11 @@ final class CommandLineTest {
         "demo --workers 0 | --workers 0 (1 to 64)",
         "demo --loss 1 | --loss 1.0",
         "demo --loss NaN | --loss NaN",
-        "demo --slots 0 | --slots 0"
+        "demo --slots 0 | --slots 0",
+        "simulate --scenario doom | --scenario doom (all, calm,",
+        "simulate --seeds 0 | --seeds 0 (at least 1)",
+        "simulate --threads 0 | --threads 0 (1 to 1024)",
+        "simulate --trace - | --trace needs one --scenario"
       })
   void usageErrorsAreOneLineAndExitCode2(String arguments, String expected) {
     StringWriter err = new StringWriter();

@@ -67,6 +67,7 @@ final class Plan {
   long timeoutNs = 10 * SECOND;
   long latestStartNs = MS;
   long thinkNs = MS / 10;
+  long rejoinNs = 20 * MS;
   int attempts = 1;
   boolean killedAreReplaced;
   Expectation expectation = Expectation.ALL_RIGHT;
@@ -81,7 +82,10 @@ final class Plan {
   /** Set by the first rank that gets through its whole program. */
   boolean isSomebodyThrough;
 
-  /** Survivors that fail must have failed so long after the first disruption, or 0. */
+  /**
+   * Survivors that fail must have failed so long after the first disruption, with the lost rank's
+   * number; or 0.
+   */
   long toldWithinNs;
 
   Plan(SplittableRandom random) {
@@ -93,6 +97,9 @@ final class Plan {
     elements = 2 + random.nextInt(9);
     callsInFlight = 1 + random.nextInt(3);
     policy = random.nextInt(4) == 0 ? ReleasePolicy.ACKNOWLEDGED : ReleasePolicy.TWO_VERSION;
+    if (policy == ReleasePolicy.ACKNOWLEDGED) {
+      timeoutNs = 60 * SECOND; // Slow under heavy loss: lost acknowledgements clear the whole pool.
+    }
     int count = 1 + random.nextInt(6);
     for (int i = 0; i < count; i++) {
       calls.add(call());

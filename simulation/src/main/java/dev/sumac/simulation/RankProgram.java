@@ -13,7 +13,6 @@ import java.util.concurrent.CompletableFuture;
 final class RankProgram {
   private static final long CONNECT_NS = 200_000;
   private static final long CONNECT_RETRY_NS = 50 * Plan.MS;
-  private static final long REJOIN_NS = 20 * Plan.MS;
 
   private final Plan plan;
   private final int rank;
@@ -28,6 +27,8 @@ final class RankProgram {
   private int nextCall;
   private int inFlight;
   private Throwable error;
+  private boolean stays;
+  private boolean staysAndIsRight;
   private boolean isDone;
   private boolean isRight;
   private boolean isKilled;
@@ -109,7 +110,11 @@ final class RankProgram {
         new Membership(config(), switchHost.address(), node, () -> "nobody answers");
     ControlStream call =
         new ControlStream(
-            events, plan.random.split(), node, joining::onMessage, joining::onCallEnd);
+            events,
+            plan.random.split(),
+            node,
+            joining::onMessage,
+            reason -> callEnded(joining, reason));
     membership = joining;
     stream = call;
     node.listener(joining);
@@ -128,6 +133,14 @@ final class RankProgram {
             });
     connect(call);
     node.execute(0, () -> joining.begin(call, events.nowNs()));
+  }
+
+  private void callEnded(Membership ended, String reason) {
+    ended.onCallEnd(reason);
+    if (stays) {
+      stays = false;
+      done(staysAndIsRight);
+    }
   }
 
   private void connect(ControlStream call) {
@@ -210,7 +223,7 @@ final class RankProgram {
         () -> {
           current.leave();
           if (attempt < plan.attempts && !plan.isSomebodyThrough) {
-            node.execute(1 + plan.random.nextLong(REJOIN_NS), this::start);
+            node.execute(1 + plan.random.nextLong(plan.rejoinNs), this::start);
           } else {
             done(false);
           }
@@ -226,16 +239,11 @@ final class RankProgram {
     membership = null;
     if (!leaving.leave()) {
       done(right);
-    } else {
-      awaitEnd(stream, right);
-    }
-  }
-
-  private void awaitEnd(ControlStream call, boolean right) {
-    if (call.isOver()) {
+    } else if (stream.isOver()) {
       done(right);
     } else {
-      node.execute(Plan.MS, () -> awaitEnd(call, right));
+      staysAndIsRight = right;
+      stays = true;
     }
   }
 

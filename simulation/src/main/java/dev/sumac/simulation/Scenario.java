@@ -171,7 +171,8 @@ public enum Scenario {
     @Override
     void fill(Plan plan) {
       hostile(plan);
-      plan.faults = faults(0.02, 1, 0.3, 0.3, 0);
+      plan.faults = new FaultSpec(0.02, 1, 0.3, 0.3, 30 * MS, 0, 1);
+      plan.rejoinNs = 2 * MS;
       plan.ranks = Math.max(2, plan.ranks);
       for (int i = 0; i <= plan.random.nextInt(3); i++) {
         plan.disrupt(What.KILL, plan.someRank(), 0);

@@ -4,6 +4,7 @@ import dev.sumac.dataplane.SwitchConfig;
 import dev.sumac.simulation.Plan.Disruption;
 import dev.sumac.simulation.Plan.Expectation;
 import dev.sumac.worker.JoinException;
+import dev.sumac.worker.RankLostException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -151,7 +152,7 @@ final class Simulation {
         if (plan.killedAreReplaced && program.isKilled()) {
           RankProgram replacement = program(what.rank());
           programs.set(what.rank(), replacement);
-          events.after(1 + plan.random.nextLong(50 * Plan.MS), replacement::start);
+          events.after(1 + plan.random.nextLong(plan.rejoinNs), replacement::start);
         }
       }
       case VANISH -> program.kill(KEEP_ALIVE_NS);
@@ -205,10 +206,12 @@ final class Simulation {
       if (!mayFail && !program.isRight()) {
         return "rank " + rank + " failed without need: " + program.error();
       }
-      if (plan.toldWithinNs > 0
-          && program.error() != null
-          && !program.node().wasPaused()
-          && program.doneNs() - disruptedNs > toldWithinNs(program)) {
+      boolean isToBeTold =
+          plan.toldWithinNs > 0 && program.error() != null && !program.node().wasPaused();
+      if (isToBeTold && !namesARank(program.error())) {
+        return "rank " + rank + " was not told which rank is lost: " + program.error();
+      }
+      if (isToBeTold && program.doneNs() - disruptedNs > toldWithinNs(program)) {
         return "rank "
             + rank
             + " was told "
@@ -221,6 +224,10 @@ final class Simulation {
       return "rank " + plan.oddRank + " called something else, and nobody was told";
     }
     return null;
+  }
+
+  private static boolean namesARank(Throwable error) {
+    return error instanceof RankLostException || error instanceof JoinException;
   }
 
   /** A rank that died before it had joined is missed when the others' patience ends. */

@@ -137,8 +137,14 @@ final class Admission {
 
   /** A rank's stream has ended without a word before. */
   void streamEnded(JobRun run, int rank, String reason) {
-    if (run.state() != JobRun.State.ENDED && !run.hasLeft(rank)) {
+    if (run.state() == JobRun.State.ENDED) {
+      return;
+    }
+    if (!run.hasLeft(rank)) {
       rankLost(run, rank, reason);
+    } else if (run.spec.policy() == ReleasePolicy.ACKNOWLEDGED) {
+      // It had stayed to answer the others' requests; now they may wait for an answer in vain.
+      rankLost(run, rank, "it left, and then " + reason);
     }
   }
 
