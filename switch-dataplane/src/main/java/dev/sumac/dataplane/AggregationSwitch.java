@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -99,6 +100,13 @@ public final class AggregationSwitch implements AutoCloseable, SwitchCore.Shell 
   /** What a counter stands at, summed over shards. */
   public long count(Counter counter) {
     return core.count(counter);
+  }
+
+  /** Slots of each shard that no run has. */
+  public int freeSlots() {
+    CompletableFuture<Integer> answer = new CompletableFuture<>();
+    onControl(() -> answer.complete(core.freeSlots()));
+    return answer.join();
   }
 
   /** Waits until the switch has been closed. */

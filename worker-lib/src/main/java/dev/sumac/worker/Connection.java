@@ -63,7 +63,9 @@ final class Connection implements AutoCloseable {
    */
   void leave() {
     CompletableFuture<Boolean> stays = new CompletableFuture<>();
-    endpoint.execute(() -> stays.complete(membership.leave()));
+    if (!endpoint.execute(() -> stays.complete(membership.leave()))) {
+      return; // Closed before.
+    }
     try {
       if (stays.get(1, TimeUnit.SECONDS)) {
         control.awaitEnd(config.timeoutNs());
