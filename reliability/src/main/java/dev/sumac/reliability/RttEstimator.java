@@ -82,6 +82,21 @@ public final class RttEstimator {
     return Math.min(rtoNs << backoff, maxRtoNs);
   }
 
+  /** How long no result comes before a stream of them counts as interrupted: half a round trip. */
+  public long quietNs() {
+    return earlyNs(smoothedNs / 2);
+  }
+
+  /** When a chunk should have been answered: one and a half round trips after it was sent. */
+  public long answeredNs() {
+    return earlyNs(smoothedNs + smoothedNs / 2);
+  }
+
+  /** Twice the floor at least; never before the first sample. */
+  private long earlyNs(long ns) {
+    return smoothedNs < 0 ? Long.MAX_VALUE : Math.max(2 * minRtoNs, ns);
+  }
+
   /** Smoothed round-trip time, or -1 before the first sample. */
   public long smoothedNs() {
     return smoothedNs;

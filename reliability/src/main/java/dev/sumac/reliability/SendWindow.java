@@ -19,7 +19,11 @@ import java.util.Arrays;
  * <p>A chunk is sent again early when results of chunks that were sent well after it have come:
  * something of it was lost (or another rank is behind with it, then the repetition is dropped as a
  * duplicate). That is TCP's fast retransmit (RFC 5681, section 3.2) with a threshold that grows
- * with the window; the timeout is left for the last chunks of an operation.
+ * with the window.
+ *
+ * <p>Nothing follows the last chunks of an operation that could pass them. So when only a few are
+ * in flight and no result has come for half a round trip, they are all sent again, once (what RFC
+ * 8985, section 7, calls a tail loss probe).
  *
  * <p>When a whole timeout passes with no result at all, the other side is slow or silent, and
  * repeating the whole window would only burden it: then one chunk, the oldest, is sent again as a
@@ -31,6 +35,7 @@ import java.util.Arrays;
 public final class SendWindow {
   private static final long IDLE = -1;
   private static final long LATE_POLL_NS = 2_000_000;
+  private static final int MAX_TAIL_CHUNKS = 64;
 
   /** Sends what the window says must be sent again. */
   @FunctionalInterface
@@ -52,6 +57,8 @@ public final class SendWindow {
   private int inFlightCount;
   private long lastSampleNs;
   private long lastResultNs;
+  private long lastSentNs;
+  private boolean isTailRepeated;
   private long lastProbeNs;
   private boolean silent;
   private long lastPollNs;
@@ -102,6 +109,8 @@ public final class SendWindow {
     if (inFlightCount++ == 0) {
       lastResultNs = nowNs;
     }
+    lastSentNs = nowNs;
+    isTailRepeated = false;
     inFlight[slot] = next[slot];
     repeated[slot] = false;
     sentNs[slot] = nowNs;
@@ -130,6 +139,7 @@ public final class SendWindow {
     next[slot] = chunk + slots;
     inFlightCount--;
     lastResultNs = nowNs;
+    isTailRepeated = false;
     if (silent) {
       endSilence(nowNs);
     }
@@ -167,6 +177,9 @@ public final class SendWindow {
     while ((passed = order.nextPassed()) >= 0) {
       resend(passed, nowNs);
     }
+    if (isTailOverdue(nowNs)) {
+      repeatTail(nowNs);
+    }
     timers.poll(nowNs);
     if (inFlightCount > 0 && nowNs - lastResultNs >= rtt.rtoNs()) {
       probe(nowNs);
@@ -199,6 +212,23 @@ public final class SendWindow {
     }
     resend(slot, nowNs);
     return nowNs + rtoNs;
+  }
+
+  private boolean isTailOverdue(long nowNs) {
+    return !isTailRepeated
+        && inFlightCount > 0
+        && inFlightCount <= Math.min(MAX_TAIL_CHUNKS, Math.max(1, slots / 8))
+        && nowNs - lastResultNs >= rtt.quietNs()
+        && nowNs - lastSentNs >= rtt.answeredNs();
+  }
+
+  private void repeatTail(long nowNs) {
+    isTailRepeated = true;
+    for (int slot = 0; slot < slots; slot++) {
+      if (inFlight[slot] != IDLE) {
+        resend(slot, nowNs);
+      }
+    }
   }
 
   private void probe(long nowNs) {

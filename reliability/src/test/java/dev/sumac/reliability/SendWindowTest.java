@@ -147,15 +147,14 @@ class SendWindowTest {
     for (int slot = 0; slot < 4; slot++) {
       window.sent(slot, 0);
     }
-    pollEachMillisecond(window, 0, 750);
+    pollEachMillisecond(window, 0, 255);
     assertEquals(
         List.of(
             new Resent(6, 20),
             new Resent(6, 60),
-            new Resent(6, 140),
-            new Resent(6, 300),
-            new Resent(6, 500),
-            new Resent(6, 700)),
+            new Resent(6, 110),
+            new Resent(6, 160),
+            new Resent(6, 210)),
         resent);
   }
 
@@ -188,10 +187,40 @@ class SendWindowTest {
     window.poll((hour - 1) * MS);
     window.sent(0, hour * MS);
     pollEachMillisecond(window, hour, hour + 8);
-    // the only sample is 3 ms: the timeout is 3 + 4 x 1.5 ms
-    assertEquals(List.of(), resent);
+    // the only sample is 3 ms: it should have been answered after 4.5 ms, the timeout is 3 + 4 x
+    // 1.5
+    assertEquals(List.of(new Resent(1, hour + 5)), resent);
     pollEachMillisecond(window, hour + 9, hour + 10);
-    assertEquals(List.of(new Resent(1, hour + 9)), resent);
+    assertEquals(List.of(new Resent(1, hour + 5), new Resent(1, hour + 9)), resent);
+  }
+
+  @Test
+  void theLastChunksAreSentAgainOnceWhenResultsStopComing() {
+    SendWindow window = window(16, 0, rtt);
+    for (int slot = 0; slot < 16; slot++) {
+      window.sent(slot, 0);
+    }
+    for (int chunk = 0; chunk < 14; chunk++) {
+      assertTrue(window.accept(chunk, 4 * MS));
+    }
+    pollEachMillisecond(window, 4, 5);
+    assertEquals(List.of(), resent);
+    // half a round trip of 4 ms after the last result, one and a half after the last sending
+    pollEachMillisecond(window, 6, 9);
+    assertEquals(List.of(new Resent(14, 6), new Resent(15, 6)), resent);
+  }
+
+  @Test
+  void manyChunksInFlightAreNoTail() {
+    SendWindow window = window(16, 0, rtt);
+    for (int slot = 0; slot < 16; slot++) {
+      window.sent(slot, 0);
+    }
+    for (int chunk = 0; chunk < 13; chunk++) {
+      assertTrue(window.accept(chunk, 4 * MS));
+    }
+    pollEachMillisecond(window, 4, 11);
+    assertEquals(List.of(), resent);
   }
 
   @Test
