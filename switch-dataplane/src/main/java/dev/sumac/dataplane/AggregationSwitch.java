@@ -19,11 +19,12 @@ import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -36,6 +37,10 @@ import org.slf4j.LoggerFactory;
 public final class AggregationSwitch implements AutoCloseable, Admission.DataPlane, RunEvents {
   private static final Logger LOG = LoggerFactory.getLogger(AggregationSwitch.class);
   private static final long KEEP_ALIVE_SECONDS = 2;
+  private static final long TICK_SECONDS = 1;
+  private static final long HANDSHAKE_SECONDS = 5;
+  private static final long IDLE_CONNECTION_SECONDS = 30;
+  private static final int MAX_STREAMS_OF_A_CONNECTION = 64;
   private static final int MAX_CONTROL_MESSAGE_BYTES = 16_384;
 
   private final SwitchConfig config;
@@ -43,13 +48,15 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
   private final List<UdpEndpoint> endpoints = new ArrayList<>();
   private final List<Shard> shards = new ArrayList<>();
   private final List<Long> shardThreads = new ArrayList<>();
-  private final ExecutorService control =
-      Executors.newSingleThreadExecutor(
+  private final DropReport drops = new DropReport();
+  private final ScheduledExecutorService control =
+      Executors.newSingleThreadScheduledExecutor(
           task -> {
             Thread thread = new Thread(task, "sumac-control");
             thread.setDaemon(true);
             return thread;
           });
+  private final SecureRandom random = new SecureRandom();
   private final Admission admission;
   private final Server server;
 
@@ -57,8 +64,9 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
     this.config = config;
     try {
       openShards();
-      admission = new Admission(config, endpoints.get(0).receiveBufferBytes(), boot, this);
+      admission = new Admission(config, endpoints.get(0).receiveBufferBytes(), boot, this, random);
       server = startServer();
+      control.scheduleAtFixedRate(this::onTick, TICK_SECONDS, TICK_SECONDS, TimeUnit.SECONDS);
     } catch (Throwable e) {
       endpoints.forEach(UdpEndpoint::close);
       control.shutdownNow();
@@ -152,6 +160,11 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
     onControl(() -> admission.removed(run));
   }
 
+  private void onTick() {
+    admission.onTick(System.nanoTime());
+    drops.onTick(this::count, LOG::info);
+  }
+
   private void onControl(Runnable task) {
     try {
       control.execute(task);
@@ -184,7 +197,8 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
           UdpEndpoint.open(
               udp,
               endpoint -> {
-                Shard shard = new Shard(config.slots(), config.elementsPerPacket(), endpoint, this);
+                Shard shard =
+                    new Shard(config.slots(), config.elementsPerPacket(), endpoint, this, random);
                 shards.add(shard);
                 return shard;
               }));
@@ -207,7 +221,10 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
   private Server startServer() throws IOException {
     InetSocketAddress address = new InetSocketAddress(config.bind(), config.port());
     Server built =
-        NettyServerBuilder.forAddress(address)
+        NettyServerBuilder.forAddress(address, config.tls().serverCredentials())
+            .handshakeTimeout(HANDSHAKE_SECONDS, TimeUnit.SECONDS)
+            .maxConnectionIdle(IDLE_CONNECTION_SECONDS, TimeUnit.SECONDS)
+            .maxConcurrentCallsPerConnection(MAX_STREAMS_OF_A_CONNECTION)
             .executor(control)
             .maxInboundMessageSize(MAX_CONTROL_MESSAGE_BYTES)
             .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
@@ -258,6 +275,8 @@ public final class AggregationSwitch implements AutoCloseable, Admission.DataPla
     }
     long drops = endpoints.stream().mapToLong(UdpEndpoint::kernelDrops).sum();
     reply.putCounters("kernel-drops", Math.max(0, drops));
+    reply.putCounters("control-streams", admission.streams());
+    reply.putCounters("pending-joins", admission.pendingJoins());
     reply.putCounters("send-errors", endpoints.stream().mapToLong(UdpEndpoint::sendErrors).sum());
     return reply.build();
   }

@@ -29,7 +29,10 @@ final class ControlService extends ControlGrpc.ControlImplBase {
 
   @Override
   public StreamObserver<WorkerMessage> join(StreamObserver<SwitchMessage> responses) {
-    return new Membership((ServerCallStreamObserver<SwitchMessage>) responses, PEER.get());
+    Membership membership =
+        new Membership((ServerCallStreamObserver<SwitchMessage>) responses, PEER.get());
+    admission.opened(membership);
+    return membership;
   }
 
   @Override
@@ -44,25 +47,42 @@ final class ControlService extends ControlGrpc.ControlImplBase {
     private final String peer;
     private JobRun run;
     private int rank;
+    private boolean asked;
     private boolean closed;
 
     Membership(ServerCallStreamObserver<SwitchMessage> responses, String peer) {
       this.responses = responses;
       this.peer = peer;
       // Also makes tell() harmless after the worker has gone: without it onNext would throw.
-      responses.setOnCancelHandler(() -> ended("its control connection broke"));
+      responses.setOnCancelHandler(
+          () -> {
+            ended("its control connection broke");
+            admission.ended(this);
+          });
+      responses.setOnCloseHandler(() -> admission.ended(this));
     }
 
     @Override
     public void onNext(WorkerMessage message) {
+      if (closed) {
+        return;
+      }
       switch (message.getMessageCase()) {
         case JOIN -> {
-          if (run != null || closed) {
+          if (asked) {
             fail(Status.FAILED_PRECONDITION.withDescription("a call joins once"));
             return;
           }
+          asked = true;
           rank = message.getJoin().getRank();
-          run = admission.join(message.getJoin(), this);
+          admission.join(message.getJoin(), this);
+        }
+        case PROOF -> {
+          if (run != null) {
+            fail(Status.FAILED_PRECONDITION.withDescription("a call joins once"));
+            return;
+          }
+          run = admission.prove(message.getProof(), this);
         }
         case LEAVE -> {
           if (run != null) {

@@ -6,10 +6,10 @@ import dev.sumac.protocol.Tag;
 import dev.sumac.transport.Outbox;
 import dev.sumac.transport.PacketNetwork;
 import java.net.InetSocketAddress;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.random.RandomGenerator;
 import org.agrona.DirectBuffer;
 
 /**
@@ -24,25 +24,31 @@ import org.agrona.DirectBuffer;
  * same length: nobody can use the switch to send more bytes to a third party than it got.
  */
 final class Members implements Action {
-  private static final SecureRandom RANDOM = new SecureRandom();
-
   private final RunSpec run;
   private final PacketNetwork network;
   private final Counters counters;
   private final RunEvents events;
+  private final RandomGenerator random;
   private final InetSocketAddress[] claimed;
   private final InetSocketAddress[] proved;
   private final long[] challenge;
   private final Outbox[] outboxes;
-  private final AggregationHeader reply = new AggregationHeader();
+  private final AggregationHeader reply;
   private int provedCount;
   private Outbox everyone;
 
-  Members(RunSpec run, PacketNetwork network, Counters counters, RunEvents events) {
+  Members(
+      RunSpec run,
+      PacketNetwork network,
+      Counters counters,
+      RunEvents events,
+      RandomGenerator random) {
     this.run = run;
     this.network = network;
     this.counters = counters;
     this.events = events;
+    this.random = random;
+    this.reply = new AggregationHeader(run.authentication());
     this.claimed = new InetSocketAddress[run.worldSize()];
     this.proved = new InetSocketAddress[run.worldSize()];
     this.challenge = new long[run.worldSize()];
@@ -101,7 +107,7 @@ final class Members implements Action {
     }
     if (!source.equals(claimed[rank])) {
       claimed[rank] = source;
-      challenge[rank] = RANDOM.nextLong();
+      challenge[rank] = random.nextLong();
       outboxes[rank] = network.outbox(source);
     }
     send(rank, PacketKind.CHALLENGE, challenge[rank]);
@@ -134,7 +140,7 @@ final class Members implements Action {
 
   private void send(int rank, PacketKind kind, long number) {
     Outbox to = outboxes[rank];
-    int at = to.claim(AggregationHeader.packetBytes(0));
+    int at = to.claim(reply.bytesOf(0));
     reply
         .start(to.buffer(), at, kind, Tag.word(run.job(), 0, Tag.CONTROL, Tag.SWITCH, rank))
         .run(run.run())
@@ -151,6 +157,10 @@ final class Members implements Action {
     }
     if (packet.cookie() != run.cookie()) {
       counters.increment(Counter.DROPPED_WRONG_COOKIE);
+      return false;
+    }
+    if (!packet.isAuthentic(run.authentication())) {
+      counters.increment(Counter.DROPPED_WRONG_AUTHENTICATION);
       return false;
     }
     return true;

@@ -6,6 +6,7 @@ import dev.sumac.protocol.Tag;
 import dev.sumac.transport.DatagramListener;
 import dev.sumac.transport.PacketNetwork;
 import java.net.InetSocketAddress;
+import java.util.random.RandomGenerator;
 import org.agrona.DirectBuffer;
 import org.agrona.collections.Int2ObjectHashMap;
 import org.jctools.queues.MpscUnboundedArrayQueue;
@@ -21,6 +22,7 @@ import org.jctools.queues.MpscUnboundedArrayQueue;
 final class Shard implements DatagramListener {
   private final PacketNetwork network;
   private final RunEvents events;
+  private final RandomGenerator random;
   private final SlotMemory slots;
   private final Counters counters = new Counters();
   private final FlowTable flows = new FlowTable();
@@ -28,10 +30,16 @@ final class Shard implements DatagramListener {
   private final MpscUnboundedArrayQueue<Runnable> commands = new MpscUnboundedArrayQueue<>(64);
   private final AggregationHeader packet = new AggregationHeader();
 
-  Shard(int slots, int elements, PacketNetwork network, RunEvents events) {
+  /**
+   * Makes a shard without runs.
+   *
+   * @param random where the numbers of challenges come from: SecureRandom but in simulations
+   */
+  Shard(int slots, int elements, PacketNetwork network, RunEvents events, RandomGenerator random) {
     this.slots = new SlotMemory(slots, elements);
     this.network = network;
     this.events = events;
+    this.random = random;
   }
 
   /**
@@ -88,7 +96,7 @@ final class Shard implements DatagramListener {
   void install(RunSpec run) {
     int[] bases = slots.lend(run.slots());
     lent.put(run.run(), bases);
-    Members members = new Members(run, network, counters, events);
+    Members members = new Members(run, network, counters, events, random);
     SwitchMlProgram program =
         new SwitchMlProgram(run, members, slots.values(), bases, counters, events);
     flows.install(new FlowEntry(run.flow(Tag.CONTROL), members));

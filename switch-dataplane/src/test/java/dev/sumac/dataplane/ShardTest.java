@@ -229,7 +229,7 @@ final class ShardTest {
   /** Case 63: challenge and proof, never more bytes out than in. */
   @Test
   void anAddressIsProvedByAnsweringItsOwnChallenge() throws Exception {
-    shard = new Shard(8, 4, network, events());
+    shard = new Shard(8, 4, network, events(), new SplittableRandom(1));
     RunSpec spec = spec(2, ReleasePolicy.TWO_VERSION, RUN, COOKIE);
     shard.submit(() -> shard.install(spec));
     shard.onTurn(0);
@@ -324,7 +324,7 @@ final class ShardTest {
   private static final InetSocketAddress ADDRESS_1 = addressOf(1);
 
   private void open(int worldSize, ReleasePolicy policy) {
-    shard = new Shard(8, 4, network, events());
+    shard = new Shard(8, 4, network, events(), new SplittableRandom(1));
     install(worldSize, policy, RUN, COOKIE);
     network.take();
     events.clear();

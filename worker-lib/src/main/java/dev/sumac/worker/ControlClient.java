@@ -2,15 +2,18 @@ package dev.sumac.worker;
 
 import com.google.protobuf.ByteString;
 import dev.sumac.protocol.AggregationHeader;
+import dev.sumac.protocol.JobKey;
 import dev.sumac.protocol.control.ControlGrpc;
+import dev.sumac.protocol.control.JoinChallenge;
+import dev.sumac.protocol.control.JoinProof;
 import dev.sumac.protocol.control.JoinRequest;
 import dev.sumac.protocol.control.Leave;
 import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.WorkerMessage;
 import io.grpc.Grpc;
-import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.stub.StreamObserver;
+import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -23,6 +26,8 @@ final class ControlClient implements AutoCloseable {
   private static final long KEEP_ALIVE_SECONDS = 2;
   private static final long LEAVE_GRACE_MS = 200;
 
+  private final JoinRequest request;
+  private final JobKey key;
   private final ManagedChannel channel;
   private final StreamObserver<WorkerMessage> requests;
   private final CountDownLatch ended = new CountDownLatch(1);
@@ -33,12 +38,16 @@ final class ControlClient implements AutoCloseable {
    *
    * @param onMessage told what the switch says
    * @param onEnd told once, with a reason for people, when the call has ended
+   * @throws IOException when a TLS file can't be used, with one line that names it
    */
   ControlClient(
-      CommunicatorConfig config, Consumer<SwitchMessage> onMessage, Consumer<String> onEnd) {
+      CommunicatorConfig config, Consumer<SwitchMessage> onMessage, Consumer<String> onEnd)
+      throws IOException {
+    request = request(config);
+    key = config.jobKey();
     channel =
         Grpc.newChannelBuilderForAddress(
-                config.switchHost(), config.switchPort(), InsecureChannelCredentials.create())
+                config.switchHost(), config.switchPort(), config.tls().channelCredentials())
             .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
             .keepAliveTimeout(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
             .build();
@@ -49,7 +58,11 @@ final class ControlClient implements AutoCloseable {
                 new StreamObserver<>() {
                   @Override
                   public void onNext(SwitchMessage message) {
-                    onMessage.accept(message);
+                    if (message.hasChallenge()) {
+                      prove(message.getChallenge());
+                    } else {
+                      onMessage.accept(message);
+                    }
                   }
 
                   @Override
@@ -64,22 +77,37 @@ final class ControlClient implements AutoCloseable {
                     onEnd.accept("the switch has ended the run");
                   }
                 });
-    requests.onNext(
-        WorkerMessage.newBuilder()
-            .setJoin(
-                JoinRequest.newBuilder()
-                    .setProtocolVersion(AggregationHeader.VERSION)
-                    .setJob(config.job())
-                    .setRank(config.rank())
-                    .setWorldSize(config.worldSize())
-                    .setToken(ByteString.copyFromUtf8(config.token()))
-                    .setElementsPerPacket(config.elementsPerPacket())
-                    .setWindow(config.window())
-                    .setReleasePolicy(
-                        config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
-                            ? dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
-                            : dev.sumac.protocol.control.ReleasePolicy.TWO_VERSION))
-            .build());
+    requests.onNext(WorkerMessage.newBuilder().setJoin(request).build());
+  }
+
+  private static JoinRequest request(CommunicatorConfig config) {
+    return JoinRequest.newBuilder()
+        .setProtocolVersion(AggregationHeader.VERSION)
+        .setJob(config.job())
+        .setRank(config.rank())
+        .setWorldSize(config.worldSize())
+        .setElementsPerPacket(config.elementsPerPacket())
+        .setWindow(config.window())
+        .setReleasePolicy(
+            config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
+                ? dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
+                : dev.sumac.protocol.control.ReleasePolicy.TWO_VERSION)
+        .setAuthenticate(config.authenticate())
+        .build();
+  }
+
+  /** Shows that this rank knows the job's secret, without sending it. */
+  private synchronized void prove(JoinChallenge challenge) {
+    byte[] nonce = challenge.getNonce().toByteArray();
+    if (left || nonce.length < JobKey.MIN_NONCE_BYTES) {
+      return;
+    }
+    JoinProof.Builder proof =
+        JoinProof.newBuilder().setTag(ByteString.copyFrom(key.proof(nonce, request.toByteArray())));
+    if (challenge.getWantsKey()) {
+      proof.setKey(ByteString.copyFrom(key.bytes()));
+    }
+    requests.onNext(WorkerMessage.newBuilder().setProof(proof).build());
   }
 
   /**

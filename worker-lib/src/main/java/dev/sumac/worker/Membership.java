@@ -5,13 +5,13 @@ import dev.sumac.protocol.control.Mismatch;
 import dev.sumac.protocol.control.RankLeft;
 import dev.sumac.protocol.control.RankLost;
 import dev.sumac.protocol.control.SwitchMessage;
+import dev.sumac.transport.ControlProbe;
 import dev.sumac.transport.UdpConfig;
 import dev.sumac.transport.UdpEndpoint;
 import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,7 +36,6 @@ import org.HdrHistogram.Histogram;
  */
 final class Membership implements AutoCloseable {
   private static final long MAX_LATENCY_NS = TimeUnit.HOURS.toNanos(1);
-  private static final int REACH_TIMEOUT_MS = 200;
 
   private final CommunicatorConfig config;
   private final CompletableFuture<Admitted> admitted = new CompletableFuture<>();
@@ -144,6 +143,7 @@ final class Membership implements AutoCloseable {
         }
       }
       case MISMATCH -> fail(mismatch(message.getMismatch()));
+      case CHALLENGE -> {} // Answered by ControlClient.
       case MESSAGE_NOT_SET ->
           fail(new SwitchLostException("the switch speaks another version of the protocol"));
     }
@@ -200,7 +200,8 @@ final class Membership implements AutoCloseable {
         granted.getElementsPerPacket(),
         granted.getFirstChunk(),
         List.copyOf(shards),
-        config.releasePolicy());
+        config.releasePolicy(),
+        config.runKey(granted.getRun(), granted.getCookie()));
   }
 
   private static InetAddress resolve(CommunicatorConfig config) {
@@ -229,20 +230,13 @@ final class Membership implements AutoCloseable {
   }
 
   private String notAdmitted() {
-    String why = "it accepts connections but does not answer as a Sumac switch";
-    try (Socket socket = new Socket()) {
-      socket.connect(
-          new InetSocketAddress(config.switchHost(), config.switchPort()), REACH_TIMEOUT_MS);
-    } catch (IOException e) {
-      why = e.getMessage();
-    }
     return String.format(
         Locale.ROOT,
         "no answer from the switch at %s:%d in %.1f s (%s): is it running, is --switch right?",
         config.switchHost(),
         config.switchPort(),
         config.timeoutNs() / 1e9,
-        why);
+        ControlProbe.why(config.switchHost(), config.switchPort(), config.tls()));
   }
 
   private String notStarted() {
