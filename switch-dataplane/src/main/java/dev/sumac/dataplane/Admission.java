@@ -140,7 +140,9 @@ final class Admission {
     if (oldest != null) {
       putOut(oldest, checks.tooManyPending());
     }
-    challenge(join, stream);
+    if (oldest != stream) {
+      challenge(join, stream);
+    }
   }
 
   private void challenge(PendingJoins.Pending join, MemberStream stream) {

@@ -3,7 +3,6 @@ package dev.sumac.dataplane;
 import dev.sumac.protocol.control.JoinRequest;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,11 +14,11 @@ import java.util.Set;
  *
  * <pre>
  *   OPEN --JoinRequest--> CHALLENGED --JoinProof--> not pending any more
- *   OPEN, CHALLENGED --5 s, or room is needed and it is the oldest--> put out
+ *   OPEN, CHALLENGED --5 s, or room is needed and it is the oldest of the fullest host--> put out
  * </pre>
  *
- * <p>Whoever is new gets in and the oldest goes: a worker proves itself within a round trip, while
- * a flood of joins that never do can only push out its own.
+ * <p>Whoever is new gets in, and the oldest of the host that has most goes: a worker proves itself
+ * within a round trip, while a flood of joins that never do pushes out its own.
  */
 final class PendingJoins {
   /** A stream has this long to prove itself, from the first tick that sees it. */
@@ -38,7 +37,8 @@ final class PendingJoins {
   private final int maxChallenged;
   private final Set<MemberStream> streams = new HashSet<>();
   private final Map<MemberStream, Pending> pending = new LinkedHashMap<>();
-  private final Map<MemberStream, Pending> challenged = new LinkedHashMap<>();
+  private final Crowd waiting = new Crowd();
+  private final Crowd challenged = new Crowd();
 
   PendingJoins(int maxStreams, int maxChallenged) {
     this.maxStreams = maxStreams;
@@ -54,6 +54,7 @@ final class PendingJoins {
   void opened(MemberStream stream) {
     streams.add(stream);
     pending.put(stream, new Pending());
+    waiting.add(stream);
   }
 
   /** The pending stream, or null when this is not one. */
@@ -66,19 +67,19 @@ final class PendingJoins {
    * there is room.
    */
   MemberStream challenged(MemberStream stream) {
-    MemberStream oldest = challenged.size() < maxChallenged ? null : first(challenged);
-    challenged.put(stream, pending.get(stream));
-    return oldest;
+    challenged.add(stream);
+    return challenged.size() <= maxChallenged ? null : challenged.first();
   }
 
-  /** The stream that has been pending for longest, or null when there is none. */
+  /** The pending stream that is to make room for another, or null when there is none. */
   MemberStream oldest() {
-    return first(pending);
+    return waiting.first();
   }
 
   /** The stream is a member now, or refused: not pending any more. */
   void decided(MemberStream stream) {
     pending.remove(stream);
+    waiting.remove(stream);
     challenged.remove(stream);
   }
 
@@ -109,10 +110,5 @@ final class PendingJoins {
 
   int pending() {
     return pending.size();
-  }
-
-  private static MemberStream first(Map<MemberStream, Pending> map) {
-    Iterator<MemberStream> streams = map.keySet().iterator();
-    return streams.hasNext() ? streams.next() : null;
   }
 }

@@ -240,6 +240,23 @@ final class AdmissionTest {
     assertFalse(zero.closed);
   }
 
+  /** A slow worker of another host stays, however many joins one host sends. */
+  @Test
+  void oneHostsFloodCostsAnotherHostsWorkerNothing() {
+    admission = admission(SwitchConfig.builder().maxStreams(50).maxPendingJoins(10));
+    Stream slow = new Stream("10.0.0.2:40000");
+    JoinRequest request = request(0).build();
+    admission.opened(slow);
+    admission.join(request, slow);
+    for (int i = 0; i < 1_000; i++) {
+      Stream stream = new Stream("10.0.0.1:" + i);
+      admission.opened(stream);
+      admission.join(request(0).setJob("random " + i).build(), stream);
+    }
+    assertFalse(slow.closed);
+    assertNotNull(admission.prove(proof(request, slow), slow));
+  }
+
   @Test
   void membersAreNeverPutOutForStrangersAndTheRefusalNamesTheLimit() {
     admission = admission(SwitchConfig.builder().maxStreams(2));
@@ -423,7 +440,16 @@ final class AdmissionTest {
   /** Keeps what a rank is told. */
   private static final class Stream implements MemberStream {
     final List<SwitchMessage> messages = new ArrayList<>();
+    private final String peer;
     boolean closed;
+
+    Stream() {
+      this("peer");
+    }
+
+    Stream(String peer) {
+      this.peer = peer;
+    }
 
     @Override
     public void tell(SwitchMessage message) {
@@ -437,7 +463,7 @@ final class AdmissionTest {
 
     @Override
     public String peer() {
-      return "peer";
+      return peer;
     }
 
     SwitchMessage last() {
