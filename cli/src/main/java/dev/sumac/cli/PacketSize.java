@@ -37,7 +37,11 @@ final class PacketSize {
       throw new IllegalArgumentException(
           elements != null
               ? "--mtu and --elements-per-packet exclude each other"
-              : String.format(Locale.ROOT, "--mtu %d (88 to 65535)", mtu));
+              : String.format(
+                  Locale.ROOT,
+                  "--mtu %d (%d to 65535)",
+                  mtu,
+                  IP_AND_UDP_BYTES + AggregationHeader.packetBytes(2, authenticated)));
     }
     return fitting;
   }

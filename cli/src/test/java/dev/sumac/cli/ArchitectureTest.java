@@ -7,6 +7,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import java.security.SecureRandom;
 
 /**
  * The arrows of docs/architecture.md: a room that reaches for another one's inside breaks the
@@ -93,7 +94,8 @@ final class ArchitectureTest {
       noClasses()
           .that()
           .haveNameMatching(
-              "dev\\.sumac\\.(dataplane\\.(Shard|SlotPool|SlotMemory|SwitchMlProgram|Members|FlowTable|Admission|JobRun)"
+              "dev\\.sumac\\.(dataplane\\.(Shard|SlotPool|SlotMemory|SwitchMlProgram|Members|FlowTable|Admission|JobRun"
+                  + "|JoinChecks|PendingJoins|Crowd|LogLimit|DropReport)"
                   + "|worker\\.(Engine|Lane|LaneOperation|Operation|AddressProof|.*Codec))")
           .should()
           .callMethod(System.class, "nanoTime")
@@ -102,5 +104,8 @@ final class ArchitectureTest {
           .orShould()
           .dependOnClassesThat()
           .areAssignableTo(Thread.class)
+          .orShould()
+          .dependOnClassesThat()
+          .areAssignableTo(SecureRandom.class)
           .because("the socket's loop, a simulator and a benchmark drive the same code");
 }
