@@ -21,17 +21,27 @@ final class PacketSize {
               + " --elements-per-packet.")
   private Integer mtu;
 
-  /** Elements a packet, or {@code whenUnset}. */
+  /** Elements a packet without an authentication tag, or {@code whenUnset}. */
   int elements(int whenUnset) {
+    return elements(whenUnset, false);
+  }
+
+  /** Elements a packet, or {@code whenUnset}. */
+  int elements(int whenUnset, boolean authenticated) {
     if (mtu == null) {
       return elements == null ? whenUnset : elements;
     }
-    int fitting = (mtu - IP_AND_UDP_BYTES - AggregationHeader.OVERHEAD_BYTES) / Integer.BYTES;
+    int fitting =
+        (mtu - IP_AND_UDP_BYTES - AggregationHeader.packetBytes(0, authenticated)) / Integer.BYTES;
     if (elements != null || fitting < 2 || fitting > AggregationHeader.MAX_ELEMENTS) {
       throw new IllegalArgumentException(
           elements != null
               ? "--mtu and --elements-per-packet exclude each other"
-              : String.format(Locale.ROOT, "--mtu %d (88 to 65535)", mtu));
+              : String.format(
+                  Locale.ROOT,
+                  "--mtu %d (%d to 65535)",
+                  mtu,
+                  IP_AND_UDP_BYTES + AggregationHeader.packetBytes(2, authenticated)));
     }
     return fitting;
   }

@@ -2,9 +2,11 @@ package dev.sumac.cli;
 
 import dev.sumac.protocol.control.JobStatus;
 import dev.sumac.protocol.control.StatusReply;
+import java.io.IOException;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code sumac status}: what a switch has counted. */
@@ -21,9 +23,11 @@ final class StatusCommand implements Callable<Integer> {
       converter = HostPort.Converter.class)
   private HostPort switchAddress;
 
+  @Mixin private TlsOptions tls;
+
   @Override
-  public Integer call() {
-    StatusReply status = SwitchStatus.of(switchAddress);
+  public Integer call() throws IOException {
+    StatusReply status = SwitchStatus.of(switchAddress, tls.files());
     System.out.printf("resident memory      %,d B%n", status.getResidentBytes());
     System.out.printf("slot memory          %,d B%n", status.getSlotBytes());
     System.out.printf(

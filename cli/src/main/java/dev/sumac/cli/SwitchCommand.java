@@ -7,6 +7,8 @@ import dev.sumac.transport.UdpConfig;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -19,6 +21,8 @@ import picocli.CommandLine.Option;
     showDefaultValues = true,
     sortOptions = false)
 final class SwitchCommand implements Callable<Integer> {
+  private static final Logger GRPC_LOG = Logger.getLogger("io.grpc");
+
   @Option(names = "--bind", description = "Local address to listen on.", defaultValue = "0.0.0.0")
   private InetAddress bind;
 
@@ -43,7 +47,7 @@ final class SwitchCommand implements Callable<Integer> {
 
   @Mixin private PacketSize packetSize;
 
-  @Mixin private Token token;
+  @Mixin private SwitchSecurity security;
 
   @Option(names = "--max-jobs", description = "Most jobs at a time.", defaultValue = "64")
   private int maxJobs;
@@ -73,14 +77,16 @@ final class SwitchCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    // gRPC tells of every connection that breaks, with a stack trace: strangers could fill a disk.
+    GRPC_LOG.setLevel(Level.WARNING);
     SwitchConfig config =
-        SwitchConfig.builder()
+        security
+            .apply(SwitchConfig.builder())
             .bind(bind)
             .port(port)
             .shards(shards)
             .slots(slots)
             .elementsPerPacket(packetSize.elements(SwitchConfig.DEFAULT_ELEMENTS_PER_PACKET))
-            .token(token.text())
             .maxJobs(maxJobs)
             .receiveBufferBytes(receiveBufferBytes)
             .io(io)

@@ -3,10 +3,14 @@ package dev.sumac.cli;
 import dev.sumac.protocol.control.ControlGrpc;
 import dev.sumac.protocol.control.StatusReply;
 import dev.sumac.protocol.control.StatusRequest;
+import dev.sumac.transport.ControlProbe;
+import dev.sumac.transport.TlsFiles;
+import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
+import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
 /** Asks a switch for its counters. */
@@ -15,16 +19,24 @@ final class SwitchStatus {
 
   private SwitchStatus() {}
 
+  /** One request without TLS; see the other. */
+  static StatusReply of(HostPort address) {
+    return ask(address, TlsFiles.NONE, InsecureChannelCredentials.create());
+  }
+
   /**
    * One request.
    *
    * @throws IllegalStateException with one line when there is no answer
+   * @throws IOException when a TLS file can't be used, with one line that names it
    */
-  static StatusReply of(HostPort address) {
+  static StatusReply of(HostPort address, TlsFiles tls) throws IOException {
+    return ask(address, tls, tls.channelCredentials());
+  }
+
+  private static StatusReply ask(HostPort address, TlsFiles tls, ChannelCredentials credentials) {
     ManagedChannel channel =
-        Grpc.newChannelBuilderForAddress(
-                address.host(), address.port(), InsecureChannelCredentials.create())
-            .build();
+        Grpc.newChannelBuilderForAddress(address.host(), address.port(), credentials).build();
     try {
       return ControlGrpc.newBlockingStub(channel)
           .withDeadlineAfter(TIMEOUT_SECONDS, TimeUnit.SECONDS)
@@ -36,7 +48,10 @@ final class SwitchStatus {
               + ":"
               + address.port()
               + ": "
-              + e.getStatus().getCode(),
+              + e.getStatus().getCode()
+              + " ("
+              + ControlProbe.why(address.host(), address.port(), tls)
+              + ")",
           e);
     } finally {
       channel.shutdownNow();

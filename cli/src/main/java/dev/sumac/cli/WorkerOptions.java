@@ -43,6 +43,13 @@ final class WorkerOptions {
 
   @Mixin private PacketSize packetSize;
 
+  @Mixin private TlsOptions tls;
+
+  @Option(
+      names = "--authenticate",
+      description = "Every data packet carries an authentication tag; the same at all ranks.")
+  private boolean authenticate;
+
   @Option(
       names = "--release",
       description = "When the switch may overwrite a result: ${COMPLETION-CANDIDATES}.",
@@ -74,8 +81,10 @@ final class WorkerOptions {
         .token(token.text())
         .timeout(Duration.ofNanos((long) (timeoutSeconds * 1e9)))
         .window(window)
-        .elementsPerPacket(packetSize.elements(0))
+        .elementsPerPacket(packetSize.elements(0, authenticate))
         .releasePolicy(release)
+        .authenticate(authenticate)
+        .tls(tls.files())
         .io(io)
         .faults(FaultSpec.parse(faults))
         .build();

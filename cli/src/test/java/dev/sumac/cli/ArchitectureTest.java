@@ -7,6 +7,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import java.security.SecureRandom;
 
 /**
  * The arrows of docs/architecture.md: a room that reaches for another one's inside breaks the
@@ -97,7 +98,8 @@ final class ArchitectureTest {
       noClasses()
           .that()
           .haveNameMatching(
-              "dev\\.sumac\\.(dataplane\\.(Shard|SlotPool|SlotMemory|SwitchMlProgram|Members|FlowTable|Admission|JobRun|ControlSession|SwitchCore)"
+              "dev\\.sumac\\.(dataplane\\.(Shard|SlotPool|SlotMemory|SwitchMlProgram|Members|FlowTable|Admission|JobRun"
+                  + "|ControlSession|SwitchCore|JoinChecks|PendingJoins|Crowd|LogLimit|DropReport)"
                   + "|worker\\.(Membership|Engine|Lane|LaneOperation|Operation|AddressProof|.*Codec))")
           .should()
           .callMethod(System.class, "nanoTime")
@@ -106,5 +108,8 @@ final class ArchitectureTest {
           .orShould()
           .dependOnClassesThat()
           .areAssignableTo(Thread.class)
+          .orShould()
+          .dependOnClassesThat()
+          .areAssignableTo(SecureRandom.class)
           .because("the socket's loop, a simulator and a benchmark drive the same code");
 }

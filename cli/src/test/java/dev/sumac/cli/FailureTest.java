@@ -117,7 +117,7 @@ final class FailureTest {
         new LocalJob(
             3,
             options -> options.slots(64),
-            options -> options.window(64).timeout(Duration.ofSeconds(2)))) {
+            options -> options.window(64).timeout(Duration.ofSeconds(5)))) {
       List<Object> outcomes =
           job.outcomes(
               communicator -> {

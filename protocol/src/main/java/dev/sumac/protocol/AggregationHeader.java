@@ -30,7 +30,9 @@ import org.agrona.concurrent.UnsafeBuffer;
  *      | operation                     | operation's elements          |
  *   48 +-------------------------------+-------------------------------+
  *      | element count x 32 bits                                      ...
- *      +-------------------------------+
+ *      +-------------------------------+-------------------------------+
+ *      | only with flag AUTHENTICATED: SipHash-2-4 of all bytes before |
+ *      +-------------------------------+-------------------------------+
  *      | CRC32C of all bytes before it |
  *      +-------------------------------+
  * </pre>
@@ -82,15 +84,50 @@ public final class AggregationHeader {
    */
   public static final int EXPONENTS = 2;
 
-  private static final int KNOWN_FLAGS = RETRANSMISSION | EXPONENTS;
+  /** Flag: an authentication tag stands between the elements and the check value. */
+  public static final int AUTHENTICATED = 4;
+
+  /** Bytes of the authentication tag. */
+  public static final int AUTHENTICATION_BYTES = SipHash.BYTES;
+
+  /** Most elements that fit one packet with an authentication tag. */
+  public static final int MAX_AUTHENTICATED_ELEMENTS =
+      MAX_ELEMENTS - AUTHENTICATION_BYTES / SIZE_OF_INT;
+
+  private static final int KNOWN_FLAGS = RETRANSMISSION | EXPONENTS | AUTHENTICATED;
 
   private final CheckValue checkValue = new CheckValue();
   private final UnsafeBuffer buffer = new UnsafeBuffer(0, 0);
+  private final SipHash key;
   private int at;
 
-  /** Bytes of a packet with {@code elements} elements. */
+  /** Reads packets, and writes packets without an authentication tag. */
+  public AggregationHeader() {
+    this(null);
+  }
+
+  /**
+   * Writes packets with an authentication tag by this key, or without one.
+   *
+   * @param key the run's key, or null
+   */
+  public AggregationHeader(SipHash key) {
+    this.key = key;
+  }
+
+  /** Bytes of a packet with {@code elements} elements and no authentication tag. */
   public static int packetBytes(int elements) {
     return OVERHEAD_BYTES + elements * SIZE_OF_INT;
+  }
+
+  /** Bytes of a packet with {@code elements} elements. */
+  public static int packetBytes(int elements, boolean authenticated) {
+    return packetBytes(elements) + (authenticated ? AUTHENTICATION_BYTES : 0);
+  }
+
+  /** Bytes of a packet with {@code elements} elements as this header writes it. */
+  public int bytesOf(int elements) {
+    return packetBytes(elements, key != null);
   }
 
   /**
@@ -103,7 +140,8 @@ public final class AggregationHeader {
       return length;
     }
     int elements = datagram.getShort(offset + ELEMENT_COUNT_OFFSET, LITTLE_ENDIAN) & 0xFFFF;
-    return Math.min(length, packetBytes(elements));
+    boolean authenticated = (datagram.getByte(offset + FLAGS_OFFSET) & AUTHENTICATED) != 0;
+    return Math.min(length, packetBytes(elements, authenticated));
   }
 
   /**
@@ -143,7 +181,7 @@ public final class AggregationHeader {
     if (elements != 0 && !kind.carriesElements()) {
       return Malformed.UNEXPECTED_ELEMENTS;
     }
-    int packetBytes = packetBytes(elements);
+    int packetBytes = packetBytes();
     if (packetBytes > length) {
       return Malformed.TRUNCATED;
     }
@@ -168,24 +206,45 @@ public final class AggregationHeader {
     buffer.putShort(at + MAGIC_OFFSET, MAGIC, LITTLE_ENDIAN);
     buffer.putByte(at + VERSION_OFFSET, VERSION);
     buffer.putByte(at + KIND_OFFSET, kind.code());
+    flags(0);
     elementType(ElementType.INT32);
     operationKind(OperationKind.SUM);
     return this;
   }
 
   /**
-   * Writes the check value; the elements must be in place. Returns the bytes of the whole packet.
+   * Writes the authentication tag, if there is a key, and the check value; the elements must be in
+   * place. Returns the bytes of the whole packet.
    */
   public int finish(MutableDirectBuffer packet) {
     int packetBytes = packetBytes();
     int covered = packetBytes - CHECK_VALUE_BYTES;
+    if (key != null) {
+      int hashed = covered - AUTHENTICATION_BYTES;
+      buffer.putLong(at + hashed, key.of(buffer, at, hashed), LITTLE_ENDIAN);
+    }
     packet.putInt(at + covered, checkValue.of(packet, at, covered), LITTLE_ENDIAN);
     return packetBytes;
   }
 
-  /** Bytes of this packet, by its element count. */
+  /**
+   * Whether the packet's authentication tag is right for the run's key; without a key, whether it
+   * has none. Only for packets that {@link #check} found well formed.
+   *
+   * @param runKey the run's key, or null
+   */
+  public boolean isAuthentic(SipHash runKey) {
+    if (runKey == null) {
+      return !isAuthenticated();
+    }
+    int hashed = packetBytes() - CHECK_VALUE_BYTES - AUTHENTICATION_BYTES;
+    return isAuthenticated()
+        && runKey.of(buffer, at, hashed) == buffer.getLong(at + hashed, LITTLE_ENDIAN);
+  }
+
+  /** Bytes of this packet, by its element count and flags. */
   public int packetBytes() {
-    return packetBytes(elementCount());
+    return packetBytes(elementCount(), isAuthenticated());
   }
 
   /** Where this packet's elements begin in the buffer it was moved over. */
@@ -206,9 +265,14 @@ public final class AggregationHeader {
     return buffer.getByte(at + FLAGS_OFFSET) & 0xFF;
   }
 
+  /** Sets the flags but for AUTHENTICATED, which this header sets itself when it has a key. */
   public AggregationHeader flags(int flags) {
-    buffer.putByte(at + FLAGS_OFFSET, (byte) flags);
+    buffer.putByte(at + FLAGS_OFFSET, (byte) (key == null ? flags : flags | AUTHENTICATED));
     return this;
+  }
+
+  public boolean isAuthenticated() {
+    return (flags() & AUTHENTICATED) != 0;
   }
 
   public boolean isRetransmission() {

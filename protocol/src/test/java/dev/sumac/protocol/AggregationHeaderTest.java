@@ -205,8 +205,8 @@ class AggregationHeaderTest {
   }
 
   @Test
-  void everyFlagBitButTheTwoLowestIsUnknown() {
-    for (int bit = 2; bit < 8; bit++) {
+  void everyFlagBitButTheThreeLowestIsUnknown() {
+    for (int bit = 3; bit < 8; bit++) {
       assertMutationIs(Malformed.UNKNOWN_FLAG, AggregationHeader.FLAGS_OFFSET, 1 << bit);
     }
   }

@@ -2,6 +2,7 @@ package dev.sumac.simulation;
 
 import dev.sumac.dataplane.ControlSession;
 import dev.sumac.dataplane.MemberStream;
+import dev.sumac.dataplane.SwitchCore;
 import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.WorkerMessage;
 import dev.sumac.worker.Membership;
@@ -47,10 +48,10 @@ final class ControlStream implements Membership.ControlCall, MemberStream {
     this.onEndAtWorker = onEndAtWorker;
   }
 
-  /** The switch has taken the call: what was said before goes out now. */
-  void session(ControlSession switchSide, Node control) {
+  /** The switch takes the call: what was said before goes out now. */
+  void open(SwitchCore core, Node control) {
     switchNode = control;
-    session = switchSide;
+    session = core.openSession(this);
     beforeSession.forEach(this::toSwitch);
     beforeSession.clear();
   }
@@ -110,6 +111,7 @@ final class ControlStream implements Membership.ControlCall, MemberStream {
   private void end(String reason) {
     if (!isOver) {
       isOver = true;
+      switchNode.execute(1, () -> session.onClosed());
       toWorker(() -> onEndAtWorker.accept(reason));
     }
   }

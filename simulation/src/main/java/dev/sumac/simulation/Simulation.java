@@ -23,7 +23,7 @@ import java.util.SplittableRandom;
  *       fails;
  *   <li>every call and every join ends within its limit (+ 10 %);
  *   <li>survivors are told of a rank's end within the bound that the documentation gives;
- *   <li>at the end the switch knows no run, has all its slots and no flow entry.
+ *   <li>at the end the switch knows no run, has all its slots, no flow entry and no stream.
  * </ol>
  */
 final class Simulation {
@@ -243,6 +243,9 @@ final class Simulation {
     }
     if (switchHost.core().freeSlots() != plan.slots) {
       return "slots are missing at the end: " + switchHost.core().freeSlots() + " of " + plan.slots;
+    }
+    if (switchHost.core().streams() != 0) {
+      return "control streams are left at the end: " + switchHost.core().streams();
     }
     if (switchHost.core().flowEntries() != 0) {
       return "flow entries are left at the end: " + switchHost.core().flowEntries();

@@ -16,6 +16,7 @@ import org.agrona.DirectBuffer;
  */
 final class SwitchHost {
   private static final int FIRST_PORT = 5_170;
+  private static final long TICK_NS = Plan.SECOND;
   private static final long HAND_OVER_NS = 50_000;
 
   private final EventQueue events;
@@ -79,7 +80,7 @@ final class SwitchHost {
   void accept(ControlStream stream) {
     streams.removeIf(ControlStream::isOver);
     streams.add(stream);
-    stream.session(core.openSession(stream), control);
+    stream.open(core, control);
   }
 
   /** The process is gone; workers learn it from their connections after so long. */
@@ -116,6 +117,16 @@ final class SwitchHost {
       ports.add(FIRST_PORT + i);
     }
     core.open(++boot, receiveBufferBytes, ports);
+    tick(core, control);
+  }
+
+  private void tick(SwitchCore ofBoot, Node onControl) {
+    onControl.execute(
+        TICK_NS,
+        () -> {
+          ofBoot.onTick(events.nowNs());
+          tick(ofBoot, onControl);
+        });
   }
 
   private Node node(String name, int port) {

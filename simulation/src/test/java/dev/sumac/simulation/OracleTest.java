@@ -86,8 +86,8 @@ final class OracleTest {
             "results of an earlier run are taken",
             Scenario.REJOIN,
             WORKER + "Engine.java",
-            "\n          || in.run() != run.run()\n          || in.cookie() != run.cookie()) {",
-            ") {"),
+            "\n          || in.run() != run.run()\n          || in.cookie() != run.cookie()\n",
+            "\n"),
         fault(
             "a result is taken twice",
             Scenario.DUPLICATE,

@@ -1,8 +1,13 @@
 package dev.sumac.dataplane;
 
+import com.google.protobuf.ByteString;
 import dev.sumac.protocol.AggregationHeader;
+import dev.sumac.protocol.JobKey;
+import dev.sumac.protocol.SipHash;
 import dev.sumac.protocol.control.Admitted;
 import dev.sumac.protocol.control.JobStatus;
+import dev.sumac.protocol.control.JoinChallenge;
+import dev.sumac.protocol.control.JoinProof;
 import dev.sumac.protocol.control.JoinRequest;
 import dev.sumac.protocol.control.Leave;
 import dev.sumac.protocol.control.Mismatch;
@@ -12,12 +17,10 @@ import dev.sumac.protocol.control.Refused;
 import dev.sumac.protocol.control.Started;
 import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.Waiting;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
@@ -25,7 +28,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Who may take part in which run, and who is told when a run ends. A state machine: it owns no
- * thread and no socket, and is used on the control thread only.
+ * thread, no socket, no clock and no source of chance, and is used on the control thread only.
  *
  * <p>Invariants:
  *
@@ -34,6 +37,7 @@ import org.slf4j.LoggerFactory;
  *   <li>The slots of all runs that some shard still knows never exceed a shard's slots.
  *   <li>Every rank of a run that ends learns why, once; nobody is left waiting.
  *   <li>No data is asked for before every rank's address is proved on every shard.
+ *   <li>Nobody becomes a member, or learns anything of a run, without proving to know its secret.
  * </ol>
  */
 final class Admission {
@@ -50,69 +54,196 @@ final class Admission {
   private final int receiveBufferBytes;
   private final long boot;
   private final List<Integer> shardPorts;
-  private final RandomGenerator random;
   private final DataPlane dataPlane;
+  private final RandomGenerator random;
+  private final JoinChecks checks;
+  private final PendingJoins pending;
+  private final LogLimit logLimit = new LogLimit();
   private final Map<String, JobRun> jobs = new LinkedHashMap<>();
   private final Map<Integer, JobRun> runs = new HashMap<>();
   private int freeSlots;
   private int nextRun;
   private int nextJobNumber;
+  private long nowNs;
 
   /**
    * @param receiveBufferBytes what a shard's socket got: the ranks of a run together must not have
    *     more in flight
    * @param boot number of this start of the switch
    * @param shardPorts UDP ports of the shards, in their order
-   * @param random where cookies and the first run number come from
+   * @param random where nonces, cookies and the first run's number come from: SecureRandom but in
+   *     simulations
    */
   Admission(
       SwitchConfig config,
       int receiveBufferBytes,
       long boot,
       List<Integer> shardPorts,
-      RandomGenerator random,
-      DataPlane dataPlane) {
+      DataPlane dataPlane,
+      RandomGenerator random) {
     this.config = config;
     this.receiveBufferBytes = receiveBufferBytes;
     this.boot = boot;
     this.shardPorts = shardPorts;
-    this.random = random;
     this.dataPlane = dataPlane;
     this.freeSlots = config.slots();
+    this.random = random;
+    this.checks = new JoinChecks(config);
+    this.pending = new PendingJoins(config.maxStreams(), config.maxPendingJoins());
     this.nextRun = random.nextInt();
   }
 
-  /**
-   * A rank asks to take part. Returns its run, or null when it was refused; either way it has been
-   * told.
-   */
-  JobRun join(JoinRequest request, MemberStream stream) {
-    Refused refusal = refusalOf(request);
-    JobRun run = jobs.get(request.getJob());
-    if (refusal == null && run != null) {
-      refusal = disagreement(request, run);
+  /** About once a second: puts out streams that have not proved themselves in time. */
+  void onTick(long now) {
+    nowNs = now;
+    for (MemberStream stream : pending.late(now)) {
+      refuse(
+          stream,
+          JoinChecks.refused(
+              Refused.Reason.BAD_REQUEST,
+              "no proof of the job's secret within %d s",
+              PendingJoins.LIMIT_NS / 1_000_000_000L));
     }
-    if (refusal == null && run == null) {
-      refusal = shortage();
-      if (refusal == null) {
-        run = open(request);
+    logLimit.flush(now, LOG::info);
+  }
+
+  /** Somebody has opened a control stream. False when there is no room; it has been told then. */
+  boolean opened(MemberStream stream) {
+    if (!pending.hasRoom()) {
+      MemberStream oldest = pending.oldest();
+      if (oldest == null) {
+        refuse(stream, checks.tooManyStreams());
+        return false;
       }
+      putOut(oldest, checks.tooManyStreams());
     }
+    pending.opened(stream);
+    return true;
+  }
+
+  /** A control stream has ended, in whatever way; what it was a member of is another matter. */
+  void ended(MemberStream stream) {
+    pending.ended(stream);
+  }
+
+  /** A rank asks to take part: it is challenged or refused. */
+  void join(JoinRequest request, MemberStream stream) {
+    Refused refusal = checks.ofRequest(request);
     if (refusal != null) {
-      LOG.info(
-          "refused rank {} of job '{}' from {}: {}",
-          request.getRank(),
-          request.getJob(),
-          stream.peer(),
-          refusal.getText());
-      stream.tell(SwitchMessage.newBuilder().setRefused(refusal).build());
-      stream.close();
+      refuse(stream, request, refusal);
+      return;
+    }
+    PendingJoins.Pending join = pending.get(stream);
+    if (join == null) {
+      return;
+    }
+    join.request = request;
+    MemberStream oldest = pending.challenged(stream);
+    if (oldest != null) {
+      putOut(oldest, checks.tooManyPending());
+    }
+    if (oldest != stream) {
+      challenge(join, stream);
+    }
+  }
+
+  private void challenge(PendingJoins.Pending join, MemberStream stream) {
+    join.wantsKey = config.secrets().isOpen() && !jobs.containsKey(join.request.getJob());
+    join.nonce = new byte[JoinChecks.NONCE_BYTES];
+    random.nextBytes(join.nonce);
+    stream.tell(
+        SwitchMessage.newBuilder()
+            .setChallenge(
+                JoinChallenge.newBuilder()
+                    .setNonce(ByteString.copyFrom(join.nonce))
+                    .setWantsKey(join.wantsKey))
+            .build());
+  }
+
+  /**
+   * A rank answers its challenge. Returns its run, or null when it was refused or challenged anew;
+   * in each case it has been told.
+   */
+  JobRun prove(JoinProof proof, MemberStream stream) {
+    PendingJoins.Pending join = pending.get(stream);
+    if (join == null || join.nonce == null) {
+      refuse(stream, JoinChecks.refused(Refused.Reason.BAD_REQUEST, "a proof without a challenge"));
       return null;
     }
-    run.join(request.getRank(), stream);
+    JoinRequest request = join.request;
+    JobRun run = jobs.get(request.getJob());
+    if (run == null && config.secrets().isOpen() && !join.wantsKey) {
+      challenge(join, stream); // The run that had the key has ended meanwhile.
+      return null;
+    }
+    JobKey key = run == null ? keyOf(request, proof) : run.key;
+    Refused refusal = checks.ofProof(key, join, proof, run != null);
+    if (refusal == null && run != null) {
+      refusal = JoinChecks.disagreement(request, run);
+    }
+    if (refusal == null && run == null) {
+      refusal = checks.shortage(jobs.size(), freeSlots);
+    }
+    if (refusal != null) {
+      refuse(stream, request, refusal);
+      return null;
+    }
+    return admit(run == null ? open(request, key) : run, request.getRank(), stream);
+  }
+
+  /** The key that the switch knows, or on an open switch the one that the worker brings. */
+  private JobKey keyOf(JoinRequest request, JoinProof proof) {
+    if (!config.secrets().isOpen()) {
+      return config.secrets().keyOf(request.getJob());
+    }
+    return proof.getKey().size() == JobKey.BYTES ? JobKey.of(proof.getKey().toByteArray()) : null;
+  }
+
+  private JobRun admit(JobRun run, int rank, MemberStream stream) {
+    pending.decided(stream);
+    run.join(rank, stream);
     stream.tell(SwitchMessage.newBuilder().setAdmitted(admitted(run)).build());
     tellWaiting(run);
     return run;
+  }
+
+  private void refuse(MemberStream stream, JoinRequest request, Refused refusal) {
+    log(
+        "refused, " + refusal.getReason(),
+        "refused rank {} of job '{}' from {}: {}",
+        request.getRank(),
+        LogLimit.oneLine(request.getJob()),
+        stream.peer(),
+        LogLimit.oneLine(refusal.getText()));
+    tellRefused(stream, refusal);
+  }
+
+  private void refuse(MemberStream stream, Refused refusal) {
+    log(
+        "refused, " + refusal.getReason(),
+        "refused a control stream from {}: {}",
+        stream.peer(),
+        refusal.getText());
+    tellRefused(stream, refusal);
+  }
+
+  /** Makes room: the stream is gone for us now, whenever its connection notices. */
+  private void putOut(MemberStream stream, Refused refusal) {
+    refuse(stream, refusal);
+    pending.ended(stream);
+  }
+
+  private void tellRefused(MemberStream stream, Refused refusal) {
+    pending.decided(stream);
+    stream.tell(SwitchMessage.newBuilder().setRefused(refusal).build());
+    stream.close();
+  }
+
+  private void log(String reason, String format, Object... arguments) {
+    String suffix = logLimit.admit(reason, nowNs);
+    if (suffix != null) {
+      LOG.info(format + suffix, arguments);
+    }
   }
 
   /** A rank's stream says that it goes. */
@@ -154,7 +285,8 @@ final class Admission {
       return;
     }
     if (run.proved(rank)) {
-      LOG.info(
+      log(
+          "run started",
           "job '{}' run {} started with {} ranks",
           run.job,
           Integer.toUnsignedString(runNumber),
@@ -170,7 +302,14 @@ final class Admission {
     if (run == null || run.state() == JobRun.State.ENDED) {
       return;
     }
-    LOG.info("job '{}': rank {} calls {}, rank {} calls {}", run.job, rankA, valueA, rankB, valueB);
+    log(
+        "operations differ",
+        "job '{}': rank {} calls {}, rank {} calls {}",
+        run.job,
+        rankA,
+        valueA,
+        rankB,
+        valueB);
     run.tellAll(
         SwitchMessage.newBuilder()
             .setMismatch(
@@ -204,6 +343,16 @@ final class Admission {
     return freeSlots;
   }
 
+  /** Control streams that are open. */
+  int streams() {
+    return pending.streams();
+  }
+
+  /** Control streams that have not proved yet that they know their job's secret. */
+  int pendingJoins() {
+    return pending.pending();
+  }
+
   List<JobStatus> status() {
     List<JobStatus> list = new ArrayList<>();
     for (JobRun run : jobs.values()) {
@@ -221,7 +370,7 @@ final class Admission {
   }
 
   private void rankLost(JobRun run, int rank, String reason) {
-    LOG.info("job '{}': rank {} lost: {}", run.job, rank, reason);
+    log("rank lost", "job '{}': rank {} lost: {}", run.job, rank, LogLimit.oneLine(reason));
     run.tellAll(
         SwitchMessage.newBuilder()
             .setRankLost(RankLost.newBuilder().setRank(rank).setReason(reason))
@@ -236,22 +385,26 @@ final class Admission {
     dataPlane.remove(run.spec);
   }
 
-  private JobRun open(JoinRequest request) {
+  private JobRun open(JoinRequest request, JobKey key) {
     int elements = elementsOf(request);
     int slots = grant(request, elements);
+    int number = nextRun++;
+    long cookie = random.nextLong();
+    SipHash authentication = request.getAuthenticate() ? key.runKey(number, cookie) : null;
     RunSpec spec =
         new RunSpec(
             freeJobNumber(),
-            nextRun++,
-            random.nextLong(),
+            number,
+            cookie,
             request.getWorldSize(),
             slots,
             elements,
             request.getReleasePolicy() == dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
                 ? ReleasePolicy.ACKNOWLEDGED
                 : ReleasePolicy.TWO_VERSION,
-            0);
-    JobRun run = new JobRun(spec, request, config.shards());
+            0,
+            authentication);
+    JobRun run = new JobRun(spec, request, key, config.shards());
     jobs.put(request.getJob(), run);
     runs.put(spec.run(), run);
     freeSlots -= slots;
@@ -259,10 +412,19 @@ final class Admission {
     return run;
   }
 
+  /**
+   * As asked for, or the switch's own number; packets with an authentication tag are not to be
+   * longer than those without, so they have two elements less then.
+   */
   private int elementsOf(JoinRequest request) {
-    return request.getElementsPerPacket() == 0
-        ? config.elementsPerPacket()
-        : request.getElementsPerPacket();
+    if (request.getElementsPerPacket() != 0) {
+      return request.getElementsPerPacket();
+    }
+    return request.getAuthenticate()
+        ? Math.max(
+            SwitchConfig.MIN_ELEMENTS_PER_PACKET,
+            config.elementsPerPacket() - AggregationHeader.AUTHENTICATION_BYTES / Integer.BYTES)
+        : config.elementsPerPacket();
   }
 
   /**
@@ -270,7 +432,9 @@ final class Admission {
    * at once.
    */
   private int grant(JoinRequest request, int elements) {
-    long windowBytes = (long) request.getWorldSize() * AggregationHeader.packetBytes(elements);
+    long windowBytes =
+        (long) request.getWorldSize()
+            * AggregationHeader.packetBytes(elements, request.getAuthenticate());
     long fitting = Math.max(1, receiveBufferBytes / windowBytes);
     return Integer.highestOneBit((int) Math.min(Math.min(request.getWindow(), freeSlots), fitting));
   }
@@ -306,141 +470,5 @@ final class Admission {
         SwitchMessage.newBuilder()
             .setWaiting(Waiting.newBuilder().addAllMissingRanks(run.missing()))
             .build());
-  }
-
-  private Refused refusalOf(JoinRequest request) {
-    if (request.getProtocolVersion() != AggregationHeader.VERSION) {
-      return refused(
-          Refused.Reason.PROTOCOL_VERSION,
-          "protocol version %d here, %d at the worker: use one release on both",
-          AggregationHeader.VERSION,
-          request.getProtocolVersion());
-    }
-    if (!config.token().isEmpty() && !isToken(config.tokenBytes(), request)) {
-      return wrongToken("this switch's --token");
-    }
-    if (request.getJob().isEmpty() || request.getJob().length() > 128) {
-      return refused(
-          Refused.Reason.BAD_REQUEST,
-          "job name of %d characters (1 to 128): option --job",
-          request.getJob().length());
-    }
-    if (request.getWorldSize() < 1 || request.getWorldSize() > SwitchConfig.MAX_WORLD_SIZE) {
-      return refused(
-          Refused.Reason.BAD_REQUEST,
-          "world size %d (1 to %d): option --world",
-          request.getWorldSize(),
-          SwitchConfig.MAX_WORLD_SIZE);
-    }
-    if (request.getRank() < 0 || request.getRank() >= request.getWorldSize()) {
-      return refused(
-          Refused.Reason.BAD_REQUEST,
-          "rank %d of a world of %d (0 to %d): option --rank",
-          request.getRank(),
-          request.getWorldSize(),
-          request.getWorldSize() - 1);
-    }
-    if (request.getWindow() < 1) {
-      return refused(
-          Refused.Reason.BAD_REQUEST,
-          "window %d (at least 1): option --window",
-          request.getWindow());
-    }
-    if (request.getElementsPerPacket() == 1) {
-      return refused(
-          Refused.Reason.BAD_REQUEST,
-          "1 element a packet (at least %d): option --elements-per-packet",
-          SwitchConfig.MIN_ELEMENTS_PER_PACKET);
-    }
-    if (request.getElementsPerPacket() < 0
-        || request.getElementsPerPacket() > config.elementsPerPacket()) {
-      return refused(
-          Refused.Reason.PARAMETER_MISMATCH,
-          "%d elements a packet at the worker, room for %d at the switch: option"
-              + " --elements-per-packet of either",
-          Integer.toUnsignedLong(request.getElementsPerPacket()),
-          config.elementsPerPacket());
-    }
-    return null;
-  }
-
-  private static Refused disagreement(JoinRequest request, JobRun run) {
-    if (!isToken(run.token, request)) {
-      return wrongToken("the token of the ranks that joined before");
-    }
-    JoinRequest first = run.first;
-    String option = null;
-    Object mine = null;
-    Object theirs = null;
-    if (request.getWorldSize() != first.getWorldSize()) {
-      option = "world size: option --world";
-      mine = request.getWorldSize();
-      theirs = first.getWorldSize();
-    } else if (request.getElementsPerPacket() != first.getElementsPerPacket()) {
-      option = "elements a packet: option --elements-per-packet (0 for the switch's own number)";
-      mine = request.getElementsPerPacket();
-      theirs = first.getElementsPerPacket();
-    } else if (request.getWindow() != first.getWindow()) {
-      option = "window: option --window";
-      mine = request.getWindow();
-      theirs = first.getWindow();
-    } else if (request.getReleasePolicy() != first.getReleasePolicy()) {
-      option = "release policy: option --release";
-      mine = request.getReleasePolicy();
-      theirs = first.getReleasePolicy();
-    }
-    if (option != null) {
-      return refused(
-          Refused.Reason.PARAMETER_MISMATCH,
-          "rank %d asks for %s, rank %d for %s; they must have the same %s",
-          request.getRank(),
-          mine,
-          first.getRank(),
-          theirs,
-          option);
-    }
-    MemberStream holder = run.member(request.getRank());
-    if (holder != null) {
-      return refused(
-          Refused.Reason.RANK_TAKEN,
-          "rank %d of job '%s' is taken by a worker at %s: option --rank, or --job for another job",
-          request.getRank(),
-          run.job,
-          holder.peer());
-    }
-    return null;
-  }
-
-  private Refused shortage() {
-    if (jobs.size() >= config.maxJobs()) {
-      return refused(
-          Refused.Reason.NO_RESOURCES,
-          "%d jobs are running, no more are allowed: the switch's option --max-jobs",
-          jobs.size());
-    }
-    if (freeSlots < 1) {
-      return refused(
-          Refused.Reason.NO_RESOURCES,
-          "all %d slots are lent to other jobs: the switch's option --slots, or --window of the"
-              + " other jobs",
-          config.slots());
-    }
-    return null;
-  }
-
-  private static boolean isToken(byte[] expected, JoinRequest request) {
-    return MessageDigest.isEqual(expected, request.getToken().toByteArray());
-  }
-
-  private static Refused wrongToken(String which) {
-    return refused(
-        Refused.Reason.WRONG_TOKEN, "the worker's token is not %s: option --token", which);
-  }
-
-  private static Refused refused(Refused.Reason reason, String format, Object... arguments) {
-    return Refused.newBuilder()
-        .setReason(reason)
-        .setText(String.format(Locale.ROOT, format, arguments))
-        .build();
   }
 }

@@ -23,9 +23,9 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,14 +37,19 @@ import org.slf4j.LoggerFactory;
 public final class AggregationSwitch implements AutoCloseable, SwitchCore.Shell {
   private static final Logger LOG = LoggerFactory.getLogger(AggregationSwitch.class);
   private static final long KEEP_ALIVE_SECONDS = 2;
+  private static final long TICK_SECONDS = 1;
+  private static final long HANDSHAKE_SECONDS = 5;
+  private static final long IDLE_CONNECTION_SECONDS = 30;
+  private static final int MAX_STREAMS_OF_A_CONNECTION = 64;
   private static final int MAX_CONTROL_MESSAGE_BYTES = 16_384;
 
   private final SwitchConfig config;
   private final long boot = System.currentTimeMillis();
   private final List<UdpEndpoint> endpoints = new ArrayList<>();
   private final List<Long> shardThreads = new ArrayList<>();
-  private final ExecutorService control =
-      Executors.newSingleThreadExecutor(
+  private final DropReport drops = new DropReport();
+  private final ScheduledExecutorService control =
+      Executors.newSingleThreadScheduledExecutor(
           task -> {
             Thread thread = new Thread(task, "sumac-control");
             thread.setDaemon(true);
@@ -60,6 +65,7 @@ public final class AggregationSwitch implements AutoCloseable, SwitchCore.Shell 
       openShards();
       core.open(boot, endpoints.get(0).receiveBufferBytes(), shardPorts());
       server = startServer();
+      control.scheduleAtFixedRate(this::onTick, TICK_SECONDS, TICK_SECONDS, TimeUnit.SECONDS);
     } catch (Throwable e) {
       endpoints.forEach(UdpEndpoint::close);
       control.shutdownNow();
@@ -133,6 +139,11 @@ public final class AggregationSwitch implements AutoCloseable, SwitchCore.Shell 
     control.shutdown();
   }
 
+  private void onTick() {
+    core.onTick(System.nanoTime());
+    drops.onTick(this::count, LOG::info);
+  }
+
   @Override
   public void onControl(Runnable task) {
     try {
@@ -179,7 +190,10 @@ public final class AggregationSwitch implements AutoCloseable, SwitchCore.Shell 
   private Server startServer() throws IOException {
     InetSocketAddress address = new InetSocketAddress(config.bind(), config.port());
     Server built =
-        NettyServerBuilder.forAddress(address)
+        NettyServerBuilder.forAddress(address, config.tls().serverCredentials())
+            .handshakeTimeout(HANDSHAKE_SECONDS, TimeUnit.SECONDS)
+            .maxConnectionIdle(IDLE_CONNECTION_SECONDS, TimeUnit.SECONDS)
+            .maxConcurrentCallsPerConnection(MAX_STREAMS_OF_A_CONNECTION)
             .executor(control)
             .maxInboundMessageSize(MAX_CONTROL_MESSAGE_BYTES)
             .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
@@ -230,6 +244,8 @@ public final class AggregationSwitch implements AutoCloseable, SwitchCore.Shell 
     }
     long drops = endpoints.stream().mapToLong(UdpEndpoint::kernelDrops).sum();
     reply.putCounters("kernel-drops", Math.max(0, drops));
+    reply.putCounters("control-streams", core.streams());
+    reply.putCounters("pending-joins", core.pendingJoins());
     reply.putCounters("send-errors", endpoints.stream().mapToLong(UdpEndpoint::sendErrors).sum());
     return reply.build();
   }

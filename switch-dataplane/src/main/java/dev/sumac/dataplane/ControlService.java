@@ -34,10 +34,13 @@ final class ControlService extends ControlGrpc.ControlImplBase {
     ControlSession session = core.openSession(stream);
     // Also makes tell() harmless after the worker has gone: without it onNext would throw.
     stream.responses.setOnCancelHandler(session::onBroken);
+    stream.responses.setOnCloseHandler(session::onClosed);
     return new StreamObserver<>() {
       @Override
       public void onNext(WorkerMessage message) {
-        session.onMessage(message);
+        if (!stream.closed) {
+          session.onMessage(message);
+        }
       }
 
       @Override

@@ -7,8 +7,8 @@ import dev.sumac.protocol.control.WorkerMessage;
  * of the stream. Used on the control thread only; owns no thread and no connection.
  *
  * <pre>
- *   OPEN --join, admitted--> MEMBER --leave or end--> ENDED
- *   OPEN --join, refused, or end--> ENDED
+ *   OPEN --join--> CHALLENGED --proof--> MEMBER --leave or end--> ENDED
+ *   OPEN, CHALLENGED --refused, or end--> ENDED
  * </pre>
  */
 public final class ControlSession {
@@ -33,7 +33,14 @@ public final class ControlSession {
         }
         hasJoined = true;
         rank = message.getJoin().getRank();
-        run = admission.join(message.getJoin(), stream);
+        admission.join(message.getJoin(), stream);
+      }
+      case PROOF -> {
+        if (run != null) {
+          fail("a call joins once");
+          return;
+        }
+        run = admission.prove(message.getProof(), stream);
       }
       case LEAVE -> {
         if (run != null) {
@@ -53,6 +60,12 @@ public final class ControlSession {
   /** The stream is broken: nothing comes and nothing goes any more. */
   public void onBroken() {
     ended("its control connection broke");
+    onClosed();
+  }
+
+  /** The switch's own end of the stream has gone through. */
+  public void onClosed() {
+    admission.ended(stream);
   }
 
   private void fail(String reason) {

@@ -25,6 +25,8 @@ public enum Counter {
   DROPPED_WRONG_RUN,
   /** Not the run's secret. */
   DROPPED_WRONG_COOKIE,
+  /** The run's packets carry authentication tags, and this one's is wrong; or they carry none. */
+  DROPPED_WRONG_AUTHENTICATION,
   /** The source address has not been proved for that rank. */
   DROPPED_UNPROVED_SOURCE,
   /** A packet kind that a worker does not send, or not in this release policy. */

@@ -1,5 +1,6 @@
 package dev.sumac.dataplane;
 
+import dev.sumac.protocol.JobKey;
 import dev.sumac.protocol.control.JoinRequest;
 import dev.sumac.protocol.control.SwitchMessage;
 import java.util.ArrayList;
@@ -23,7 +24,7 @@ final class JobRun {
 
   final String job;
   final RunSpec spec;
-  final byte[] token;
+  final JobKey key;
   final JoinRequest first;
   final int shards;
 
@@ -35,11 +36,12 @@ final class JobRun {
 
   /**
    * @param first the request of the rank that came first; the others must agree with it
+   * @param key what every rank must prove to know
    */
-  JobRun(RunSpec spec, JoinRequest first, int shards) {
+  JobRun(RunSpec spec, JoinRequest first, JobKey key, int shards) {
     this.job = first.getJob();
     this.spec = spec;
-    this.token = first.getToken().toByteArray();
+    this.key = key;
     this.first = first;
     this.shards = shards;
     this.members = new MemberStream[spec.worldSize()];

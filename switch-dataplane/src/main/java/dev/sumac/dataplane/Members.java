@@ -33,13 +33,10 @@ final class Members implements Action {
   private final InetSocketAddress[] proved;
   private final long[] challenge;
   private final Outbox[] outboxes;
-  private final AggregationHeader reply = new AggregationHeader();
+  private final AggregationHeader reply;
   private int provedCount;
   private Outbox everyone;
 
-  /**
-   * @param random where challenges come from
-   */
   Members(
       RunSpec run,
       PacketNetwork network,
@@ -51,6 +48,7 @@ final class Members implements Action {
     this.counters = counters;
     this.events = events;
     this.random = random;
+    this.reply = new AggregationHeader(run.authentication());
     this.claimed = new InetSocketAddress[run.worldSize()];
     this.proved = new InetSocketAddress[run.worldSize()];
     this.challenge = new long[run.worldSize()];
@@ -142,7 +140,7 @@ final class Members implements Action {
 
   private void send(int rank, PacketKind kind, long number) {
     Outbox to = outboxes[rank];
-    int at = to.claim(AggregationHeader.packetBytes(0));
+    int at = to.claim(reply.bytesOf(0));
     reply
         .start(to.buffer(), at, kind, Tag.word(run.job(), 0, Tag.CONTROL, Tag.SWITCH, rank))
         .run(run.run())
@@ -159,6 +157,10 @@ final class Members implements Action {
     }
     if (packet.cookie() != run.cookie()) {
       counters.increment(Counter.DROPPED_WRONG_COOKIE);
+      return false;
+    }
+    if (!packet.isAuthentic(run.authentication())) {
+      counters.increment(Counter.DROPPED_WRONG_AUTHENTICATION);
       return false;
     }
     return true;

@@ -1,5 +1,6 @@
 package dev.sumac.dataplane;
 
+import dev.sumac.protocol.SipHash;
 import dev.sumac.protocol.Tag;
 
 /**
@@ -13,6 +14,7 @@ import dev.sumac.protocol.Tag;
  * @param elements most elements a packet
  * @param policy when results are released
  * @param firstChunk number of the first chunk on each shard
+ * @param authentication what authenticates every packet of the run, or null
  */
 record RunSpec(
     int job,
@@ -22,7 +24,21 @@ record RunSpec(
     int slots,
     int elements,
     ReleasePolicy policy,
-    long firstChunk) {
+    long firstChunk,
+    SipHash authentication) {
+  /** A run without authentication of packets. */
+  RunSpec(
+      int job,
+      int run,
+      long cookie,
+      int worldSize,
+      int slots,
+      int elements,
+      ReleasePolicy policy,
+      long firstChunk) {
+    this(job, run, cookie, worldSize, slots, elements, policy, firstChunk, null);
+  }
+
   /** The flow of the run's packets of one collective. */
   int flow(int collective) {
     return Tag.flow(Tag.word(job, 0, collective, 0, 0));

@@ -30,6 +30,11 @@ final class Shard implements DatagramListener {
   private final MpscUnboundedArrayQueue<Runnable> commands = new MpscUnboundedArrayQueue<>(64);
   private final AggregationHeader packet = new AggregationHeader();
 
+  /**
+   * Makes a shard without runs.
+   *
+   * @param random where the numbers of challenges come from: SecureRandom but in simulations
+   */
   Shard(int slots, int elements, PacketNetwork network, RunEvents events, RandomGenerator random) {
     this.slots = new SlotMemory(slots, elements);
     this.network = network;

@@ -3,9 +3,9 @@ package dev.sumac.dataplane;
 import dev.sumac.protocol.AggregationHeader;
 import dev.sumac.reliability.ContributionBitmap;
 import dev.sumac.reliability.FaultSpec;
+import dev.sumac.transport.TlsFiles;
 import dev.sumac.transport.UdpConfig;
 import java.net.InetAddress;
-import java.nio.charset.StandardCharsets;
 
 /**
  * What a switch is started with. Immutable; {@link #builder()} validates once, with range and
@@ -17,8 +17,11 @@ import java.nio.charset.StandardCharsets;
  * @param shards shards, each with its own slots, UDP port and thread
  * @param slots slots of each shard
  * @param elementsPerPacket values that a slot has room for
- * @param token secret that every job must show, or empty
+ * @param secrets what jobs must prove to know
  * @param maxJobs most jobs at a time
+ * @param maxStreams most control streams at a time
+ * @param maxPendingJoins most joins that have not proved their secret
+ * @param tls certificates of the control channel, or none
  * @param receiveBufferBytes SO_RCVBUF of each shard
  * @param io which of Netty's transports
  * @param faults faults to make on arriving packets, for tests
@@ -29,8 +32,11 @@ public record SwitchConfig(
     int shards,
     int slots,
     int elementsPerPacket,
-    String token,
+    JobSecrets secrets,
     int maxJobs,
+    int maxStreams,
+    int maxPendingJoins,
+    TlsFiles tls,
     int receiveBufferBytes,
     UdpConfig.Io io,
     FaultSpec faults) {
@@ -45,6 +51,9 @@ public record SwitchConfig(
   /** An exponent packet tells of one chunk in two elements. */
   public static final int MIN_ELEMENTS_PER_PACKET = 2;
 
+  public static final int DEFAULT_MAX_STREAMS = 4_096;
+  public static final int DEFAULT_MAX_PENDING_JOINS = 1_024;
+  public static final int MAX_STREAMS = 1 << 20;
   public static final int MAX_SHARDS = 64;
   public static final int MAX_SLOTS = 1 << 20;
 
@@ -61,6 +70,8 @@ public record SwitchConfig(
         MIN_ELEMENTS_PER_PACKET,
         AggregationHeader.MAX_ELEMENTS);
     requireRange("--max-jobs", maxJobs, 1, 65_535);
+    requireRange("--max-streams", maxStreams, 1, MAX_STREAMS);
+    requireRange("--max-pending-joins", maxPendingJoins, 1, MAX_STREAMS);
     requireRange("--receive-buffer", receiveBufferBytes, 65_536, 1 << 30);
     long values = (long) slots * SlotMemory.VERSIONS * elementsPerPacket;
     if (values > Integer.MAX_VALUE - 8) {
@@ -80,10 +91,6 @@ public record SwitchConfig(
     return shards * SlotMemory.bytes(slots, elementsPerPacket);
   }
 
-  byte[] tokenBytes() {
-    return token.getBytes(StandardCharsets.UTF_8);
-  }
-
   public static Builder builder() {
     return new Builder();
   }
@@ -101,8 +108,11 @@ public record SwitchConfig(
     private int shards = 1;
     private int slots = DEFAULT_SLOTS;
     private int elementsPerPacket = DEFAULT_ELEMENTS_PER_PACKET;
-    private String token = "";
+    private JobSecrets secrets = JobSecrets.NONE;
     private int maxJobs = 64;
+    private int maxStreams = DEFAULT_MAX_STREAMS;
+    private int maxPendingJoins = DEFAULT_MAX_PENDING_JOINS;
+    private TlsFiles tls = TlsFiles.NONE;
     private int receiveBufferBytes = UdpConfig.DEFAULT_BUFFER_BYTES;
     private UdpConfig.Io io = UdpConfig.Io.BEST;
     private FaultSpec faults = FaultSpec.NONE;
@@ -134,13 +144,33 @@ public record SwitchConfig(
       return this;
     }
 
+    /** One secret that every job must prove to know; empty for none. */
     public Builder token(String value) {
-      token = value;
+      return secrets(JobSecrets.common(value));
+    }
+
+    public Builder secrets(JobSecrets value) {
+      secrets = value;
       return this;
     }
 
     public Builder maxJobs(int value) {
       maxJobs = value;
+      return this;
+    }
+
+    public Builder maxStreams(int value) {
+      maxStreams = value;
+      return this;
+    }
+
+    public Builder maxPendingJoins(int value) {
+      maxPendingJoins = value;
+      return this;
+    }
+
+    public Builder tls(TlsFiles value) {
+      tls = value;
       return this;
     }
 
@@ -171,8 +201,11 @@ public record SwitchConfig(
           shards,
           slots,
           elementsPerPacket,
-          token,
+          secrets,
           maxJobs,
+          maxStreams,
+          maxPendingJoins,
+          tls,
           receiveBufferBytes,
           io,
           faults);

@@ -14,8 +14,8 @@ import java.util.random.RandomGenerator;
  * network.
  *
  * <p>Each shard's listener is called on that shard's thread; {@link #openSession}, its sessions,
- * {@link #stop}, {@link #freeSlots} and {@link #status} on the control thread; {@link #count} from
- * any. A shell with one thread for all is allowed.
+ * {@link #onTick}, {@link #stop} and the getters on the control thread; {@link #count} from any. A
+ * shell with one thread for all is allowed.
  */
 public final class SwitchCore {
   /** What the core asks of the process around it. May be called from any of the core's threads. */
@@ -61,12 +61,19 @@ public final class SwitchCore {
   public void open(long boot, int receiveBufferBytes, List<Integer> shardPorts) {
     admission =
         new Admission(
-            config, receiveBufferBytes, boot, List.copyOf(shardPorts), random, new Shards());
+            config, receiveBufferBytes, boot, List.copyOf(shardPorts), new Shards(), random);
   }
 
-  /** A worker has opened a control stream. */
+  /** A worker has opened a control stream; it may have been refused when this returns. */
   public ControlSession openSession(MemberStream stream) {
-    return new ControlSession(admission, stream);
+    ControlSession session = new ControlSession(admission, stream);
+    admission.opened(stream);
+    return session;
+  }
+
+  /** About once a second. */
+  public void onTick(long nowNs) {
+    admission.onTick(nowNs);
   }
 
   /** Ends every run and tells its ranks. */
@@ -82,6 +89,16 @@ public final class SwitchCore {
   /** Slots of each shard that no run has. */
   public int freeSlots() {
     return admission.freeSlots();
+  }
+
+  /** Control streams that are open. */
+  public int streams() {
+    return admission.streams();
+  }
+
+  /** Control streams that have not proved yet that they know their job's secret. */
+  public int pendingJoins() {
+    return admission.pendingJoins();
   }
 
   /** The runs that have not ended. */

@@ -25,7 +25,7 @@ final class SwitchMlProgram implements Action {
   private final int[] incoming;
   private final Counters counters;
   private final RunEvents events;
-  private final AggregationHeader out = new AggregationHeader();
+  private final AggregationHeader out;
   private boolean mismatched;
 
   /**
@@ -47,6 +47,7 @@ final class SwitchMlProgram implements Action {
     this.incoming = new int[run.elements()];
     this.counters = counters;
     this.events = events;
+    this.out = new AggregationHeader(run.authentication());
   }
 
   @Override
@@ -116,7 +117,7 @@ final class SwitchMlProgram implements Action {
 
   private void sendResult(int entry, Outbox to) {
     int count = pool.elementCount(entry);
-    int at = to.claim(AggregationHeader.packetBytes(count));
+    int at = to.claim(out.bytesOf(count));
     start(to, at, PacketKind.RESULT, Tag.ALL_RANKS);
     pool.describe(entry, out);
     Elements.write(values, bases[entry], to.buffer(), out.elementsOffset(), count);
@@ -143,7 +144,7 @@ final class SwitchMlProgram implements Action {
     for (int rank = 0; rank < run.worldSize(); rank++) {
       if (!pool.hasContributed(entry, rank)) {
         Outbox to = members.rank(rank);
-        int at = to.claim(AggregationHeader.packetBytes(0));
+        int at = to.claim(out.bytesOf(0));
         start(to, at, PacketKind.SOLICIT, rank);
         out.chunk(chunk).finish(to.buffer());
         to.commit();

@@ -19,7 +19,7 @@ final class AddressProof {
 
   private final RunParameters run;
   private final Outbox outbox;
-  private final AggregationHeader out = new AggregationHeader();
+  private final AggregationHeader out;
   private PacketKind sending = PacketKind.PROBE;
   private long number;
   private long sentNs;
@@ -28,6 +28,7 @@ final class AddressProof {
   AddressProof(RunParameters run, Outbox outbox) {
     this.run = run;
     this.outbox = outbox;
+    this.out = new AggregationHeader(run.authentication());
   }
 
   boolean isDone() {
@@ -55,7 +56,7 @@ final class AddressProof {
   private void send(long nowNs) {
     everSent = true;
     sentNs = nowNs;
-    int at = outbox.claim(AggregationHeader.packetBytes(0));
+    int at = outbox.claim(out.bytesOf(0));
     out.start(
             outbox.buffer(),
             at,

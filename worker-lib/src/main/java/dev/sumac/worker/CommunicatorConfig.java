@@ -1,9 +1,12 @@
 package dev.sumac.worker;
 
 import dev.sumac.protocol.AggregationHeader;
+import dev.sumac.protocol.JobKey;
+import dev.sumac.protocol.SipHash;
 import dev.sumac.reliability.ContributionBitmap;
 import dev.sumac.reliability.FaultSpec;
 import dev.sumac.reliability.RttEstimator;
+import dev.sumac.transport.TlsFiles;
 import dev.sumac.transport.UdpConfig;
 import java.time.Duration;
 import java.util.Locale;
@@ -22,6 +25,9 @@ import java.util.Locale;
  * @param window chunks in flight on each shard that this job would like; the switch may grant fewer
  * @param elementsPerPacket elements a packet, or 0 for the switch's own number
  * @param releasePolicy when the switch may overwrite a result
+ * @param authenticate whether every data packet carries an authentication tag; the same at all
+ *     ranks
+ * @param tls certificates of the control channel, or none
  * @param minRtoNs floor of the retransmission timeout
  * @param receiveBufferBytes SO_RCVBUF of the worker's socket
  * @param io which of Netty's transports
@@ -38,6 +44,8 @@ public record CommunicatorConfig(
     int window,
     int elementsPerPacket,
     ReleasePolicy releasePolicy,
+    boolean authenticate,
+    TlsFiles tls,
     long minRtoNs,
     int receiveBufferBytes,
     UdpConfig.Io io,
@@ -66,10 +74,25 @@ public record CommunicatorConfig(
         elementsPerPacket,
         "2 to " + AggregationHeader.MAX_ELEMENTS + ", or 0 for the switch's own number");
     require(
+        !authenticate || elementsPerPacket <= AggregationHeader.MAX_AUTHENTICATED_ELEMENTS,
+        "--elements-per-packet",
+        elementsPerPacket,
+        "2 to " + AggregationHeader.MAX_AUTHENTICATED_ELEMENTS + " with --authenticate");
+    require(
         minRtoNs >= 1 && minRtoNs <= RttEstimator.DEFAULT_MAX_RTO_NS,
         "--min-rto",
         minRtoNs + " ns",
         "1 to " + RttEstimator.DEFAULT_MAX_RTO_NS);
+  }
+
+  /** The key of this rank's job. */
+  JobKey jobKey() {
+    return JobKey.derive(token, job);
+  }
+
+  /** What authenticates the packets of a run, or null. */
+  SipHash runKey(int run, long cookie) {
+    return authenticate ? jobKey().runKey(run, cookie) : null;
   }
 
   public static Builder builder() {
@@ -95,6 +118,8 @@ public record CommunicatorConfig(
     private int window = DEFAULT_WINDOW;
     private int elementsPerPacket;
     private ReleasePolicy releasePolicy = ReleasePolicy.TWO_VERSION;
+    private boolean authenticate;
+    private TlsFiles tls = TlsFiles.NONE;
     private long minRtoNs = RttEstimator.DEFAULT_MIN_RTO_NS;
     private int receiveBufferBytes = UdpConfig.DEFAULT_BUFFER_BYTES;
     private UdpConfig.Io io = UdpConfig.Io.BEST;
@@ -149,6 +174,16 @@ public record CommunicatorConfig(
       return this;
     }
 
+    public Builder authenticate(boolean value) {
+      authenticate = value;
+      return this;
+    }
+
+    public Builder tls(TlsFiles value) {
+      tls = value;
+      return this;
+    }
+
     public Builder minRto(Duration value) {
       minRtoNs = value.toNanos();
       return this;
@@ -186,6 +221,8 @@ public record CommunicatorConfig(
           window,
           elementsPerPacket,
           releasePolicy,
+          authenticate,
+          tls,
           minRtoNs,
           receiveBufferBytes,
           io,

@@ -1,12 +1,12 @@
 package dev.sumac.worker;
 
+import dev.sumac.transport.ControlProbe;
 import dev.sumac.transport.UdpConfig;
 import dev.sumac.transport.UdpEndpoint;
 import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.net.UnknownHostException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -18,7 +18,8 @@ import java.util.concurrent.TimeoutException;
  * Thread-safe.
  */
 final class Connection implements AutoCloseable {
-  private static final int REACH_TIMEOUT_MS = 200;
+  /** What the last words to a silent switch may take. */
+  private static final long PROBE_MS = 400;
 
   private final CommunicatorConfig config;
   private Membership membership;
@@ -40,7 +41,7 @@ final class Connection implements AutoCloseable {
       Connection connection = new Connection(config);
       try {
         connection.join();
-      } catch (RuntimeException e) {
+      } catch (IOException | RuntimeException e) {
         connection.close();
         throw e;
       }
@@ -86,7 +87,7 @@ final class Connection implements AutoCloseable {
     endpoint.close();
   }
 
-  private void join() {
+  private void join() throws IOException {
     control =
         new ControlClient(
             config,
@@ -95,9 +96,7 @@ final class Connection implements AutoCloseable {
     endpoint.execute(() -> membership.begin(control, System.nanoTime()));
     // The membership keeps the time limit; this one is for the case that its thread does not run.
     long guardNs =
-        config.timeoutNs()
-            + config.timeoutNs() / 10
-            + TimeUnit.MILLISECONDS.toNanos(2L * REACH_TIMEOUT_MS);
+        config.timeoutNs() + config.timeoutNs() / 10 + TimeUnit.MILLISECONDS.toNanos(PROBE_MS);
     try {
       membership.started().get(guardNs, TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
@@ -134,12 +133,6 @@ final class Connection implements AutoCloseable {
   }
 
   private String whyNoAnswer() {
-    try (Socket socket = new Socket()) {
-      socket.connect(
-          new InetSocketAddress(config.switchHost(), config.switchPort()), REACH_TIMEOUT_MS);
-      return "it accepts connections but does not answer as a Sumac switch";
-    } catch (IOException e) {
-      return e.getMessage();
-    }
+    return ControlProbe.why(config.switchHost(), config.switchPort(), config.tls());
   }
 }

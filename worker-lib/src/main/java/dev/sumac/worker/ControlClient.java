@@ -4,9 +4,9 @@ import dev.sumac.protocol.control.ControlGrpc;
 import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.WorkerMessage;
 import io.grpc.Grpc;
-import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.stub.StreamObserver;
+import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -28,12 +28,14 @@ final class ControlClient implements Membership.ControlCall, AutoCloseable {
    *
    * @param onMessage told what the switch says
    * @param onEnd told once, with a reason for people, when the call has ended
+   * @throws IOException when a TLS file can't be used, with one line that names it
    */
   ControlClient(
-      CommunicatorConfig config, Consumer<SwitchMessage> onMessage, Consumer<String> onEnd) {
+      CommunicatorConfig config, Consumer<SwitchMessage> onMessage, Consumer<String> onEnd)
+      throws IOException {
     channel =
         Grpc.newChannelBuilderForAddress(
-                config.switchHost(), config.switchPort(), InsecureChannelCredentials.create())
+                config.switchHost(), config.switchPort(), config.tls().channelCredentials())
             .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
             .keepAliveTimeout(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
             .build();

@@ -86,7 +86,8 @@ final class Engine implements DatagramListener, Lane.Listener {
       if (lane < 0
           || in.check(buffer, at, end - at) != Malformed.NONE
           || in.run() != run.run()
-          || in.cookie() != run.cookie()) {
+          || in.cookie() != run.cookie()
+          || !in.isAuthentic(run.authentication())) {
         packetsDropped++;
         return;
       }

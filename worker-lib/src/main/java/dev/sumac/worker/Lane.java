@@ -29,7 +29,7 @@ final class Lane {
   private final SendWindow window;
   private final Retained retained;
   private final ArrayDeque<LaneOperation> operations = new ArrayDeque<>();
-  private final AggregationHeader out = new AggregationHeader();
+  private final AggregationHeader out;
   private final int[] words;
   private final long contributionTag;
   private long nextPacket;
@@ -41,6 +41,7 @@ final class Lane {
     this.index = index;
     this.outbox = outbox;
     this.listener = listener;
+    this.out = new AggregationHeader(run.authentication());
     this.window =
         new SendWindow(
             run.slots(),
@@ -49,7 +50,7 @@ final class Lane {
             this::resend);
     this.retained =
         run.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
-            ? new Retained(run.slots(), AggregationHeader.packetBytes(run.elementsPerPacket()))
+            ? new Retained(run.slots(), out.bytesOf(run.elementsPerPacket()))
             : null;
     this.words = new int[run.elementsPerPacket()];
     this.nextPacket = run.firstChunk();
@@ -206,7 +207,7 @@ final class Lane {
             ? part.partCount(packet) * LaneOperation.ELEMENTS_PER_EXPONENT
             : part.operation().elementCount(part.chunkOf(part.partOf(packet)));
     ChunkCodec codec = part.operation().codec();
-    int at = outbox.claim(AggregationHeader.packetBytes(count));
+    int at = outbox.claim(out.bytesOf(count));
     out.start(outbox.buffer(), at, PacketKind.CONTRIBUTION, contributionTag)
         .flags(isExponents ? flags | AggregationHeader.EXPONENTS : flags)
         .elementType(codec.type())
@@ -271,7 +272,7 @@ final class Lane {
   }
 
   private void acknowledge(long packet) {
-    int at = outbox.claim(AggregationHeader.packetBytes(0));
+    int at = outbox.claim(out.bytesOf(0));
     out.start(outbox.buffer(), at, PacketKind.ACK, contributionTag)
         .run(run.run())
         .cookie(run.cookie())

@@ -2,8 +2,11 @@ package dev.sumac.worker;
 
 import com.google.protobuf.ByteString;
 import dev.sumac.protocol.AggregationHeader;
+import dev.sumac.protocol.JobKey;
 import dev.sumac.protocol.OperationKind;
 import dev.sumac.protocol.control.Admitted;
+import dev.sumac.protocol.control.JoinChallenge;
+import dev.sumac.protocol.control.JoinProof;
 import dev.sumac.protocol.control.JoinRequest;
 import dev.sumac.protocol.control.Leave;
 import dev.sumac.protocol.control.Mismatch;
@@ -32,7 +35,7 @@ import org.agrona.DirectBuffer;
  * #allReduce} and the getters, which any thread may call.
  *
  * <pre>
- *   JOINING --Admitted--> PROVING --Started--> MEMBER --leave, RankLost, Mismatch, end of the call--> OVER
+ *   JOINING --Challenge: prove--> JOINING --Admitted--> PROVING --Started--> MEMBER --leave, RankLost, Mismatch, end of the call--> OVER
  *   JOINING, PROVING --Refused, RankLost, end of the call, time limit--> OVER: started() fails
  * </pre>
  */
@@ -55,6 +58,7 @@ public final class Membership implements DatagramListener {
   private final CompletableFuture<Void> started = new CompletableFuture<>();
   private final ConcurrentHistogram latencyNs = new ConcurrentHistogram(MAX_LATENCY_NS, 3);
   private ControlCall call;
+  private JoinRequest request;
   private long deadlineNs;
   private List<Integer> missingRanks = List.of();
   private boolean hasLeft;
@@ -80,22 +84,21 @@ public final class Membership implements DatagramListener {
   public void begin(ControlCall toSwitch, long nowNs) {
     call = toSwitch;
     deadlineNs = nowNs + config.timeoutNs();
-    call.send(
-        WorkerMessage.newBuilder()
-            .setJoin(
-                JoinRequest.newBuilder()
-                    .setProtocolVersion(AggregationHeader.VERSION)
-                    .setJob(config.job())
-                    .setRank(config.rank())
-                    .setWorldSize(config.worldSize())
-                    .setToken(ByteString.copyFromUtf8(config.token()))
-                    .setElementsPerPacket(config.elementsPerPacket())
-                    .setWindow(config.window())
-                    .setReleasePolicy(
-                        config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
-                            ? dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
-                            : dev.sumac.protocol.control.ReleasePolicy.TWO_VERSION))
-            .build());
+    request =
+        JoinRequest.newBuilder()
+            .setProtocolVersion(AggregationHeader.VERSION)
+            .setJob(config.job())
+            .setRank(config.rank())
+            .setWorldSize(config.worldSize())
+            .setElementsPerPacket(config.elementsPerPacket())
+            .setWindow(config.window())
+            .setReleasePolicy(
+                config.releasePolicy() == ReleasePolicy.ACKNOWLEDGED
+                    ? dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
+                    : dev.sumac.protocol.control.ReleasePolicy.TWO_VERSION)
+            .setAuthenticate(config.authenticate())
+            .build();
+    call.send(WorkerMessage.newBuilder().setJoin(request).build());
   }
 
   /**
@@ -109,6 +112,7 @@ public final class Membership implements DatagramListener {
   /** The switch says something. */
   public void onMessage(SwitchMessage message) {
     switch (message.getMessageCase()) {
+      case CHALLENGE -> prove(message.getChallenge());
       case ADMITTED -> admitted(message.getAdmitted());
       case REFUSED -> refused(message.getRefused());
       case WAITING -> missingRanks = List.copyOf(message.getWaiting().getMissingRanksList());
@@ -236,6 +240,21 @@ public final class Membership implements DatagramListener {
     }
   }
 
+  /** Shows that this rank knows the job's secret, without sending it. */
+  private void prove(JoinChallenge challenge) {
+    byte[] nonce = challenge.getNonce().toByteArray();
+    if (started.isDone() || nonce.length < JobKey.MIN_NONCE_BYTES) {
+      return;
+    }
+    JobKey key = config.jobKey();
+    JoinProof.Builder proof =
+        JoinProof.newBuilder().setTag(ByteString.copyFrom(key.proof(nonce, request.toByteArray())));
+    if (challenge.getWantsKey()) {
+      proof.setKey(ByteString.copyFrom(key.bytes()));
+    }
+    call.send(WorkerMessage.newBuilder().setProof(proof).build());
+  }
+
   private void admitted(Admitted granted) {
     if (engine != null || started.isDone()) {
       return;
@@ -303,7 +322,8 @@ public final class Membership implements DatagramListener {
         granted.getElementsPerPacket(),
         granted.getFirstChunk(),
         List.copyOf(shards),
-        config.releasePolicy());
+        config.releasePolicy(),
+        config.runKey(granted.getRun(), granted.getCookie()));
   }
 
   private String notAdmitted() {

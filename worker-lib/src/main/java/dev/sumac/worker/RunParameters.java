@@ -1,5 +1,6 @@
 package dev.sumac.worker;
 
+import dev.sumac.protocol.SipHash;
 import java.net.InetSocketAddress;
 import java.util.List;
 
@@ -16,6 +17,7 @@ import java.util.List;
  * @param firstChunk number of the first packet on each shard
  * @param shards UDP address of each shard
  * @param releasePolicy when the switch may overwrite a result
+ * @param authentication what authenticates every packet of the run, or null
  */
 record RunParameters(
     int run,
@@ -27,4 +29,31 @@ record RunParameters(
     int elementsPerPacket,
     long firstChunk,
     List<InetSocketAddress> shards,
-    ReleasePolicy releasePolicy) {}
+    ReleasePolicy releasePolicy,
+    SipHash authentication) {
+  /** A run without authentication of packets. */
+  RunParameters(
+      int run,
+      long cookie,
+      int job,
+      int rank,
+      int worldSize,
+      int slots,
+      int elementsPerPacket,
+      long firstChunk,
+      List<InetSocketAddress> shards,
+      ReleasePolicy releasePolicy) {
+    this(
+        run,
+        cookie,
+        job,
+        rank,
+        worldSize,
+        slots,
+        elementsPerPacket,
+        firstChunk,
+        shards,
+        releasePolicy,
+        null);
+  }
+}
