@@ -33,8 +33,9 @@ import picocli.CommandLine.Option;
 final class SoakCommand implements Callable<Integer> {
   private static final long READY_SECONDS = 20;
   private static final long HANG_NS = 45_000_000_000L;
+  private static final long START_NS = 120_000_000_000L;
   private static final long SLOTS_BACK_NS = 15_000_000_000L;
-  private static final int STATUS_ATTEMPTS = 5;
+  private static final int STATUS_ATTEMPTS = 20;
   private static final int[] WORLD_SIZES = {2, 3, 4};
 
   @Option(names = "--minutes", description = "How long.", defaultValue = "10")
@@ -107,6 +108,10 @@ final class SoakCommand implements Callable<Integer> {
   /** Until the time is up; what went wrong, or null. */
   private String soak(Children children, Process theSwitch, SoakTable table) throws Exception {
     SplittableRandom random = new SplittableRandom(seed);
+    String slow = awaitBeginning();
+    if (slow != null) {
+      return slow;
+    }
     long startNs = System.nanoTime();
     long endNs = startNs + (long) (minutes * 60e9);
     long sampleNs = startNs + (long) (sampleSeconds * 1e9);
@@ -124,8 +129,9 @@ final class SoakCommand implements Callable<Integer> {
         if (!worker.process.isAlive()) {
           return worker + " has ended with exit code " + worker.process.exitValue();
         }
-        if (nowNs - worker.progressNs > HANG_NS) {
-          return worker + " hangs: no progress in " + HANG_NS / 1_000_000_000 + " s";
+        long limitNs = worker.hasBegun() ? HANG_NS : START_NS;
+        if (nowNs - worker.progressNs > limitNs) {
+          return worker + " hangs: no progress in " + limitNs / 1_000_000_000 + " s";
         }
       }
       if (killSeconds > 0 && nowNs >= killNs) {
@@ -143,6 +149,20 @@ final class SoakCommand implements Callable<Integer> {
       }
     }
     return wrong.get();
+  }
+
+  /** Waits until every job runs; who did not begin, or null. */
+  private String awaitBeginning() throws InterruptedException {
+    long deadlineNs = System.nanoTime() + START_NS;
+    for (SoakWorker worker : workers) {
+      while (!worker.hasBegun()) {
+        if (System.nanoTime() > deadlineNs || !worker.process.isAlive()) {
+          return worker + " did not begin";
+        }
+        TimeUnit.MILLISECONDS.sleep(20);
+      }
+    }
+    return null;
   }
 
   /** Kills a worker of any job but the first, whose workers live as long as the soak. */
@@ -292,6 +312,13 @@ final class SoakCommand implements Callable<Integer> {
         }
       } else if (line != null && line.startsWith("error ")) {
         wrong.compareAndSet(null, this + ": " + line);
+      }
+    }
+
+    /** Whether the process that runs has done anything yet. */
+    boolean hasBegun() {
+      synchronized (now) {
+        return now[0] > 0;
       }
     }
 
