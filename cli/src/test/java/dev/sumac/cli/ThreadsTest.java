@@ -256,6 +256,7 @@ final class ThreadsTest {
     try (LocalJob job =
         new LocalJob(2, options -> options.slots(2), options -> options.window(1))) {
       CountDownLatch both = new CountDownLatch(2);
+      CountDownLatch ended = new CountDownLatch(2);
       List<Future<SumacException>> ranks =
           job.start(
               rank -> {
@@ -269,6 +270,9 @@ final class ThreadsTest {
                     mine.allReduce(nine, nine, OperationKind.SUM, Duration.ofMillis(600));
                     return null;
                   } catch (SumacException e) {
+                    // Neither leaves before the other has waited for its whole limit.
+                    ended.countDown();
+                    ended.await();
                     return e;
                   }
                 }
