@@ -21,6 +21,8 @@ import picocli.CommandLine.Command;
       StatusCommand.class,
       DemoWorkerCommand.class,
       RehearsalCommand.class,
+      SoakCommand.class,
+      SoakWorkerCommand.class,
       CommandLine.HelpCommand.class
     },
     mixinStandardHelpOptions = true,

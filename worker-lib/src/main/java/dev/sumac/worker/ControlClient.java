@@ -17,7 +17,14 @@ import java.util.function.Consumer;
  */
 final class ControlClient implements Membership.ControlCall, AutoCloseable {
   private static final long KEEP_ALIVE_SECONDS = 2;
-  private static final long LEAVE_GRACE_MS = 200;
+
+  /**
+   * How long a rank that leaves waits until the switch has heard it: cutting the call off before
+   * that would be a loss to the others.
+   */
+  private static final long LEAVE_GRACE_MS = 2_000;
+
+  private static final long ABORT_GRACE_MS = 200;
 
   private final ManagedChannel channel;
   private final StreamObserver<WorkerMessage> requests;
@@ -86,12 +93,16 @@ final class ControlClient implements Membership.ControlCall, AutoCloseable {
   public void close() {
     channel.shutdown();
     try {
-      if (!channel.awaitTermination(LEAVE_GRACE_MS, TimeUnit.MILLISECONDS)) {
+      if (!channel.awaitTermination(graceMs(), TimeUnit.MILLISECONDS)) {
         channel.shutdownNow();
       }
     } catch (InterruptedException e) {
       channel.shutdownNow();
       Thread.currentThread().interrupt();
     }
+  }
+
+  private synchronized long graceMs() {
+    return left ? LEAVE_GRACE_MS : ABORT_GRACE_MS;
   }
 }
