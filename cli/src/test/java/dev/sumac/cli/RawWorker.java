@@ -3,11 +3,14 @@ package dev.sumac.cli;
 import com.google.protobuf.ByteString;
 import dev.sumac.protocol.AggregationHeader;
 import dev.sumac.protocol.Elements;
+import dev.sumac.protocol.JobKey;
 import dev.sumac.protocol.Malformed;
 import dev.sumac.protocol.PacketKind;
 import dev.sumac.protocol.Tag;
 import dev.sumac.protocol.control.Admitted;
 import dev.sumac.protocol.control.ControlGrpc;
+import dev.sumac.protocol.control.JoinChallenge;
+import dev.sumac.protocol.control.JoinProof;
 import dev.sumac.protocol.control.JoinRequest;
 import dev.sumac.protocol.control.ReleasePolicy;
 import dev.sumac.protocol.control.SwitchMessage;
@@ -40,6 +43,7 @@ final class RawWorker implements AutoCloseable {
   private final InetSocketAddress shard;
   private final ManagedChannel channel;
   private final StreamObserver<WorkerMessage> requests;
+  private final JoinRequest request;
   private final CompletableFuture<Void> started = new CompletableFuture<>();
   private final DatagramSocket socket;
   private final Admitted admitted;
@@ -59,7 +63,9 @@ final class RawWorker implements AutoCloseable {
                 new StreamObserver<>() {
                   @Override
                   public void onNext(SwitchMessage message) {
-                    if (message.hasAdmitted()) {
+                    if (message.hasChallenge()) {
+                      prove(job, message.getChallenge());
+                    } else if (message.hasAdmitted()) {
                       answer.complete(message.getAdmitted());
                     } else if (message.hasStarted()) {
                       started.complete(null);
@@ -79,24 +85,36 @@ final class RawWorker implements AutoCloseable {
                     onError(new IOException("the switch has ended the call"));
                   }
                 });
-    requests.onNext(
-        WorkerMessage.newBuilder()
-            .setJoin(
-                JoinRequest.newBuilder()
-                    .setProtocolVersion(AggregationHeader.VERSION)
-                    .setJob(job)
-                    .setRank(rank)
-                    .setWorldSize(worldSize)
-                    .setToken(ByteString.EMPTY)
-                    .setWindow(512)
-                    .setReleasePolicy(ReleasePolicy.TWO_VERSION))
-            .build());
+    request =
+        JoinRequest.newBuilder()
+            .setProtocolVersion(AggregationHeader.VERSION)
+            .setJob(job)
+            .setRank(rank)
+            .setWorldSize(worldSize)
+            .setWindow(512)
+            .setReleasePolicy(ReleasePolicy.TWO_VERSION)
+            .build();
+    requests.onNext(WorkerMessage.newBuilder().setJoin(request).build());
     admitted = answer.get(SECONDS, TimeUnit.SECONDS);
     shard = new InetSocketAddress(InetAddress.getLoopbackAddress(), admitted.getShardPorts(0));
     socket = new DatagramSocket(0, InetAddress.getLoopbackAddress());
     AggregationHeader challenge = ask(control(PacketKind.PROBE, 0), PacketKind.CHALLENGE);
     ask(control(PacketKind.ANSWER, challenge.chunk()), PacketKind.PROVED);
     socket.setSoTimeout(SECONDS * 1_000);
+  }
+
+  /** A job without a secret has the key of the empty one. */
+  private void prove(String job, JoinChallenge challenge) {
+    JobKey key = JobKey.derive("", job);
+    requests.onNext(
+        WorkerMessage.newBuilder()
+            .setProof(
+                JoinProof.newBuilder()
+                    .setKey(ByteString.copyFrom(key.bytes()))
+                    .setTag(
+                        ByteString.copyFrom(
+                            key.proof(challenge.getNonce().toByteArray(), request.toByteArray()))))
+            .build());
   }
 
   void awaitStart() throws InterruptedException, ExecutionException, TimeoutException {

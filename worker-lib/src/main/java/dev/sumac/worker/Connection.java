@@ -81,6 +81,7 @@ final class Connection implements AutoCloseable {
   /** Gives back the stream, the socket and the thread. */
   @Override
   public void close() {
+    endpoint.execute(membership::end);
     if (control != null) {
       control.close();
     }

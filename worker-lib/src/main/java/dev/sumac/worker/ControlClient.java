@@ -29,6 +29,7 @@ final class ControlClient implements Membership.ControlCall, AutoCloseable {
   private final ManagedChannel channel;
   private final StreamObserver<WorkerMessage> requests;
   private final CountDownLatch ended = new CountDownLatch(1);
+  private boolean hasLeft;
 
   /**
    * Calls the switch; waits for nothing.
@@ -73,6 +74,7 @@ final class ControlClient implements Membership.ControlCall, AutoCloseable {
   @Override
   public synchronized void send(WorkerMessage message) {
     if (ended.getCount() > 0) {
+      hasLeft |= message.hasLeave();
       requests.onNext(message);
     }
   }
@@ -103,6 +105,6 @@ final class ControlClient implements Membership.ControlCall, AutoCloseable {
   }
 
   private synchronized long graceMs() {
-    return left ? LEAVE_GRACE_MS : ABORT_GRACE_MS;
+    return hasLeft ? LEAVE_GRACE_MS : ABORT_GRACE_MS;
   }
 }

@@ -195,14 +195,19 @@ public final class Membership implements DatagramListener {
             && !engine.isWaiting();
     leave("", stays);
     if (!stays) {
-      CommunicatorClosedException closed =
-          new CommunicatorClosedException("the communicator was closed");
-      started.completeExceptionally(closed);
-      if (engine != null) {
-        engine.fail(closed);
-      }
+      end();
     }
     return stays;
+  }
+
+  /** Fails what is still under way, and everything later. */
+  void end() {
+    CommunicatorClosedException closed =
+        new CommunicatorClosedException("the communicator was closed");
+    started.completeExceptionally(closed);
+    if (engine != null) {
+      engine.fail(closed);
+    }
   }
 
   Engine engine() {
