@@ -72,6 +72,12 @@ final class Plan {
   boolean killedAreReplaced;
   Expectation expectation = Expectation.ALL_RIGHT;
 
+  /** Where counters start: to see them pass their top. */
+  int firstRun;
+
+  int firstOperation;
+  long firstChunk;
+
   /** A rank that calls something else at {@link #oddCall}, or -1. */
   int oddRank = -1;
 
@@ -100,6 +106,7 @@ final class Plan {
     if (policy == ReleasePolicy.ACKNOWLEDGED) {
       timeoutNs = 60 * SECOND; // Slow under heavy loss: lost acknowledgements clear the whole pool.
     }
+    firstRun = random.nextInt();
     int count = 1 + random.nextInt(6);
     for (int i = 0; i < count; i++) {
       calls.add(call());

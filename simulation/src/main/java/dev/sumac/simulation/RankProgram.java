@@ -108,6 +108,7 @@ final class RankProgram {
     inFlight = 0;
     Membership joining =
         new Membership(config(), switchHost.address(), node, () -> "nobody answers");
+    joining.startOperationsAt(plan.firstOperation);
     ControlStream call =
         new ControlStream(
             events,

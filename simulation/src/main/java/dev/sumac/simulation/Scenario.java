@@ -3,6 +3,7 @@ package dev.sumac.simulation;
 import static dev.sumac.simulation.Plan.MS;
 import static dev.sumac.simulation.Plan.SECOND;
 
+import dev.sumac.protocol.OperationKind;
 import dev.sumac.reliability.FaultSpec;
 import dev.sumac.simulation.Plan.Expectation;
 import dev.sumac.simulation.Plan.What;
@@ -178,6 +179,40 @@ public enum Scenario {
         plan.disrupt(What.KILL, plan.someRank(), 0);
       }
       rejoin(plan);
+    }
+  },
+  /** A hundred operations, while the numbers of chunks, operations and runs pass 2^15 to 2^53. */
+  WRAP {
+    @Override
+    void fill(Plan plan) {
+      hostile(plan);
+      int[] bits = {15, 16, 24, 31, 32, 53};
+      plan.firstChunk = Math.max(0, (1L << bits[plan.random.nextInt(bits.length)]) - 5);
+      plan.firstOperation = (int) (1L << bits[plan.random.nextInt(bits.length)]) - 5;
+      plan.firstRun = (int) (1L << bits[plan.random.nextInt(bits.length)]) - 1;
+      plan.calls.clear();
+      for (int i = 0; i < 100; i++) {
+        plan.calls.add(new Call(i % 2 == 0, OperationKind.SUM, plan.random.nextInt(20)));
+      }
+      plan.disrupt(What.KILL, plan.someRank(), 0);
+      rejoin(plan);
+    }
+  },
+  /** Four ranks, two slots, two hundred small operations: slots are used again at every packet. */
+  SLOT_REUSE {
+    @Override
+    void fill(Plan plan) {
+      plan.ranks = 4;
+      plan.shards = 1;
+      plan.slots = 2;
+      plan.window = 2;
+      plan.elements = 8;
+      plan.faults = faults(0.05, 1, 0.05, 0.05, 0);
+      plan.timeoutNs = 60 * SECOND;
+      plan.calls.clear();
+      for (int i = 0; i < 200; i++) {
+        plan.calls.add(new Call(false, OperationKind.SUM, 1 + plan.random.nextInt(8)));
+      }
     }
   };
 

@@ -61,7 +61,7 @@ final class Simulation {
                 .slots(plan.slots)
                 .elementsPerPacket(plan.elements)
                 .build(),
-            plan.receiveBufferBytes);
+            plan);
     for (int rank = 0; rank < plan.ranks; rank++) {
       RankProgram program = program(rank);
       programs.add(program);

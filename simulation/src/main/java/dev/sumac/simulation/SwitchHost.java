@@ -24,6 +24,8 @@ final class SwitchHost {
   private final SplittableRandom random;
   private final SwitchConfig config;
   private final int receiveBufferBytes;
+  private final int firstRun;
+  private final long firstChunk;
   private final List<Node> shards = new ArrayList<>();
   private final List<ControlStream> streams = new ArrayList<>();
   private final InetAddress address;
@@ -36,12 +38,14 @@ final class SwitchHost {
       VirtualNetwork network,
       SplittableRandom random,
       SwitchConfig config,
-      int receiveBufferBytes) {
+      Plan plan) {
     this.events = events;
     this.network = network;
     this.random = random;
     this.config = config;
-    this.receiveBufferBytes = receiveBufferBytes;
+    this.receiveBufferBytes = plan.receiveBufferBytes;
+    this.firstRun = plan.firstRun;
+    this.firstChunk = plan.firstChunk;
     this.address = hostAddress(0);
     start();
   }
@@ -117,6 +121,7 @@ final class SwitchHost {
       ports.add(FIRST_PORT + i);
     }
     core.open(++boot, receiveBufferBytes, ports);
+    core.startAt(firstRun + (int) boot, firstChunk);
     tick(core, control);
   }
 

@@ -63,6 +63,7 @@ final class Admission {
   private final Map<Integer, JobRun> runs = new HashMap<>();
   private int freeSlots;
   private int nextRun;
+  private long firstChunk;
   private int nextJobNumber;
   private long nowNs;
 
@@ -91,6 +92,12 @@ final class Admission {
     this.checks = new JoinChecks(config);
     this.pending = new PendingJoins(config.maxStreams(), config.maxPendingJoins());
     this.nextRun = random.nextInt();
+  }
+
+  /** See {@link SwitchCore#startAt}. */
+  void startAt(int run, long chunk) {
+    nextRun = run;
+    firstChunk = chunk;
   }
 
   /** About once a second: puts out streams that have not proved themselves in time. */
@@ -402,7 +409,7 @@ final class Admission {
             request.getReleasePolicy() == dev.sumac.protocol.control.ReleasePolicy.ACKNOWLEDGED
                 ? ReleasePolicy.ACKNOWLEDGED
                 : ReleasePolicy.TWO_VERSION,
-            0,
+            firstChunk,
             authentication);
     JobRun run = new JobRun(spec, request, key, config.shards());
     jobs.put(request.getJob(), run);

@@ -64,6 +64,16 @@ public final class SwitchCore {
             config, receiveBufferBytes, boot, List.copyOf(shardPorts), new Shards(), random);
   }
 
+  /**
+   * Numbers the runs to come from here on. For tests that want to see counters pass their top; to
+   * be called after {@link #open}.
+   *
+   * @param firstChunk number of each run's first chunk on each shard, 0 or more
+   */
+  public void startAt(int run, long firstChunk) {
+    admission.startAt(run, firstChunk);
+  }
+
   /** A worker has opened a control stream; it may have been refused when this returns. */
   public ControlSession openSession(MemberStream stream) {
     ControlSession session = new ControlSession(admission, stream);

@@ -48,13 +48,16 @@ final class Engine implements DatagramListener, Lane.Listener {
   /**
    * @param onFailure told once, when the engine fails for a reason of its own (a time limit)
    * @param onLatencyNs told how long each completed operation took
+   * @param firstOperation number of the first operation
    */
   Engine(
       RunParameters run,
       PacketNetwork network,
       long minRtoNs,
       Consumer<SumacException> onFailure,
-      LongConsumer onLatencyNs) {
+      LongConsumer onLatencyNs,
+      int firstOperation) {
+    this.nextOperation = firstOperation;
     this.run = run;
     this.onFailure = onFailure;
     this.onLatencyNs = onLatencyNs;

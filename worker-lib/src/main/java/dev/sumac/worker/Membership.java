@@ -60,6 +60,7 @@ public final class Membership implements DatagramListener {
   private ControlCall call;
   private JoinRequest request;
   private long deadlineNs;
+  private int firstOperation;
   private List<Integer> missingRanks = List.of();
   private boolean hasLeft;
   private volatile Engine engine;
@@ -78,6 +79,14 @@ public final class Membership implements DatagramListener {
     this.switchAddress = switchAddress;
     this.network = network;
     this.whyNoAnswer = whyNoAnswer;
+  }
+
+  /**
+   * Numbers operations from here on, the same at every rank. For tests that want to see counters
+   * pass their top; to be called before {@link #begin}.
+   */
+  public void startOperationsAt(int number) {
+    firstOperation = number;
   }
 
   /** Asks to take part. The time limit of joining runs from now. */
@@ -271,7 +280,8 @@ public final class Membership implements DatagramListener {
             network,
             config.minRtoNs(),
             failure -> leave(failure.getMessage(), false),
-            ns -> latencyNs.recordValue(Math.min(ns, MAX_LATENCY_NS)));
+            ns -> latencyNs.recordValue(Math.min(ns, MAX_LATENCY_NS)),
+            firstOperation);
   }
 
   private void refused(Refused refusal) {

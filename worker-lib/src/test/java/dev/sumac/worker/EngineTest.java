@@ -215,7 +215,7 @@ final class EngineTest {
                 RUN, COOKIE, 1, rank, ranks, 4, ELEMENTS, 0, addresses, ReleasePolicy.TWO_VERSION);
         int thisRank = rank;
         PacketNetwork network = receivers -> outbox(thisRank, receivers.get(0).getPort());
-        engines.add(new Engine(run, network, TICK_NS, failures::add, ns -> {}));
+        engines.add(new Engine(run, network, TICK_NS, failures::add, ns -> {}, 0));
       }
       tick();
     }
