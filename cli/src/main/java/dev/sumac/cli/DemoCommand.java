@@ -85,6 +85,11 @@ final class DemoCommand implements Callable<Integer> {
   private String release;
 
   @Option(
+      names = "--authenticate",
+      description = "Every data packet carries an authentication tag.")
+  private boolean authenticate;
+
+  @Option(
       names = "--steps",
       description = "Training steps: how often the whole network's gradients are reduced.",
       defaultValue = "3")
@@ -184,32 +189,39 @@ final class DemoCommand implements Callable<Integer> {
 
   private List<String> workerArguments(
       int rank, HostPort address, Model model, String token, FaultSpec faultSpec) {
-    return List.of(
-        "demo-worker",
-        "--rank",
-        "" + rank,
-        "--world",
-        "" + workers,
-        "--switch",
-        address.host() + ":" + address.port(),
-        "--job",
-        "demo",
-        "--token",
-        token,
-        "--window",
-        "" + window,
-        "--release",
-        release,
-        "--timeout",
-        "" + timeoutSeconds,
-        "--model",
-        model.name(),
-        "--steps",
-        "" + steps,
-        "--seed",
-        "" + seed,
-        "--faults",
-        faultSpec.withSeed(faultSpec.seed() + 1_000 + rank).toText());
+    List<String> arguments = new ArrayList<>();
+    if (authenticate) {
+      arguments.add("--authenticate");
+    }
+    List<String> always =
+        List.of(
+            "demo-worker",
+            "--rank",
+            "" + rank,
+            "--world",
+            "" + workers,
+            "--switch",
+            address.host() + ":" + address.port(),
+            "--job",
+            "demo",
+            "--token",
+            token,
+            "--window",
+            "" + window,
+            "--release",
+            release,
+            "--timeout",
+            "" + timeoutSeconds,
+            "--model",
+            model.name(),
+            "--steps",
+            "" + steps,
+            "--seed",
+            "" + seed,
+            "--faults",
+            faultSpec.withSeed(faultSpec.seed() + 1_000 + rank).toText());
+    arguments.addAll(0, always);
+    return arguments;
   }
 
   private void onWorkerLine(int rank, String line, CompletableFuture<DemoReport> report) {

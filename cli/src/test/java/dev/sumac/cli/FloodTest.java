@@ -11,9 +11,11 @@ import dev.sumac.protocol.PacketKind;
 import dev.sumac.protocol.control.ControlGrpc;
 import dev.sumac.protocol.control.JoinProof;
 import dev.sumac.protocol.control.JoinRequest;
+import dev.sumac.protocol.control.StatusReply;
 import dev.sumac.protocol.control.SwitchMessage;
 import dev.sumac.protocol.control.WorkerMessage;
 import dev.sumac.worker.Communicator;
+import dev.sumac.worker.CommunicatorConfig;
 import io.grpc.Attributes;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
@@ -24,12 +26,15 @@ import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.SocketAddress;
 import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
@@ -87,6 +92,65 @@ final class FloodTest {
           "%d jobs joined during %,d bad joins and %,d bad packets, the slowest in %.3f s%n",
           rounds, joins.get(), malformed + forged, slowestNs / 1e9);
       assertTrue(malformed > 0 && forged > 0 && joins.get() > 100);
+    }
+  }
+
+  /** Only packets, on a switch in a small process of its own: joins must hardly notice. */
+  @Test
+  void aTrueJobJoinsAtOnceDuringAFloodOfPackets() throws Exception {
+    try (Processes processes = new Processes()) {
+      Processes.Run theSwitch =
+          processes.sumac(
+              System.getProperty("java.home"),
+              List.of("-Xmx256m"),
+              Map.of(),
+              "switch",
+              "--bind",
+              "127.0.0.1",
+              "--port",
+              "" + freePort()); // Control and data have the same number then.
+      HostPort address = HostPort.parse(theSwitch.awaitLine("ready "));
+      openAndClose(address); // Classes are loaded before time counts.
+      Thread packets = new Thread(() -> sendBadPackets(address.port()), "flood");
+      packets.start();
+      List<Long> tookNs = new ArrayList<>();
+      long startNs = System.nanoTime();
+      try {
+        while (System.nanoTime() - startNs < FLOOD_NS) {
+          long joinNs = System.nanoTime();
+          openAndClose(address);
+          tookNs.add(System.nanoTime() - joinNs);
+        }
+      } finally {
+        over = true;
+        packets.join();
+      }
+      double seconds = (System.nanoTime() - startNs) / 1e9;
+      Collections.sort(tookNs);
+      StatusReply status = SwitchStatus.of(address);
+      System.out.printf(
+          "%,.0f bad packets a second reached the switch (-Xmx256m, %d MB resident); %d joins meanwhile:"
+              + " median %.3f s, slowest %.3f s%n",
+          status.getCountersMap().get("malformed-bad-magic") * 2 / seconds,
+          status.getResidentBytes() / 1_000_000,
+          tookNs.size(),
+          tookNs.get(tookNs.size() / 2) / 1e9,
+          tookNs.get(tookNs.size() - 1) / 1e9);
+      assertTrue(tookNs.get(tookNs.size() - 1) < JOIN_BOUND_NS);
+    }
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static void openAndClose(HostPort address) {
+    try (Communicator communicator =
+        Communicator.open(
+            CommunicatorConfig.builder().switchAddress(address.host(), address.port()).build())) {
+      communicator.allReduce(new int[10]);
     }
   }
 

@@ -18,11 +18,11 @@ import java.util.concurrent.TimeoutException;
  * Thread-safe.
  */
 final class Connection implements AutoCloseable {
-  /** What the last words to a silent switch may take. */
-  private static final long PROBE_MS = 400;
+  private static final long GUARD_MS = 400;
 
   private final CommunicatorConfig config;
   private Membership membership;
+  private final CompletableFuture<String> probed;
   private final UdpEndpoint endpoint;
   private ControlClient control;
 
@@ -33,6 +33,10 @@ final class Connection implements AutoCloseable {
         UdpEndpoint.open(
             udpConfig(switchAddress),
             udp -> membership = new Membership(config, switchAddress, udp, this::whyNoAnswer));
+    probed =
+        CompletableFuture.supplyAsync(
+            this::probe,
+            CompletableFuture.delayedExecutor(config.timeoutNs() / 2, TimeUnit.NANOSECONDS));
   }
 
   /** Joins and waits for the other ranks, within the time limit; see {@link Communicator#open}. */
@@ -97,7 +101,7 @@ final class Connection implements AutoCloseable {
     endpoint.execute(() -> membership.begin(control, System.nanoTime()));
     // The membership keeps the time limit; this one is for the case that its thread does not run.
     long guardNs =
-        config.timeoutNs() + config.timeoutNs() / 10 + TimeUnit.MILLISECONDS.toNanos(PROBE_MS);
+        config.timeoutNs() + config.timeoutNs() / 10 + TimeUnit.MILLISECONDS.toNanos(GUARD_MS);
     try {
       membership.started().get(guardNs, TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
@@ -110,6 +114,8 @@ final class Connection implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new JoinException("interrupted while joining", e);
+    } finally {
+      probed.cancel(false);
     }
   }
 
@@ -134,6 +140,13 @@ final class Connection implements AutoCloseable {
   }
 
   private String whyNoAnswer() {
-    return ControlProbe.why(config.switchHost(), config.switchPort(), config.tls());
+    return probed.getNow("it does not answer as a Sumac switch");
+  }
+
+  /** What there is to say about a switch that has not answered for half the time limit. */
+  private String probe() {
+    return membership.run() == null
+        ? ControlProbe.why(config.switchHost(), config.switchPort(), config.tls())
+        : "";
   }
 }

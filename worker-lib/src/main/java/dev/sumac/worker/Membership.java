@@ -305,8 +305,8 @@ public final class Membership implements DatagramListener {
     if (!started.completeExceptionally(reason)) {
       return;
     }
-    leave(reason.getMessage(), false);
-    if (engine != null) {
+    if (engine != null) { // Else the switch does not know this rank.
+      leave(reason.getMessage(), false);
       engine.fail(reason);
     }
   }
