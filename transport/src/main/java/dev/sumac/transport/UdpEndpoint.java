@@ -28,7 +28,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -74,6 +73,8 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
   private final int receiveBufferBytes;
   private final Runnable turn = this::turn;
   private final Runnable tick = this::tick;
+  private final Object gate = new Object();
+  private boolean isClosed;
   private boolean isTickDue;
   private int quietTicks;
 
@@ -168,20 +169,28 @@ public final class UdpEndpoint implements PacketNetwork, AutoCloseable {
    */
   @Override
   public void close() {
-    runOnLoop(this::release);
+    synchronized (gate) {
+      runOnLoop(this::release);
+      isClosed = true;
+    }
     var ended = group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     if (!loop.inEventLoop()) {
       ended.awaitUninterruptibly(2, TimeUnit.SECONDS);
     }
   }
 
+  /**
+   * Every task that is taken is in the event loop's queue before its shutdown begins. Without the
+   * gate one could slip in behind the loop's last look: Netty's queue can't take it back, so it
+   * would neither run nor be refused.
+   */
   private boolean runOnLoop(Runnable task) {
-    try {
+    synchronized (gate) {
+      if (isClosed) {
+        return false;
+      }
       loop.execute(task);
       return true;
-    } catch (RejectedExecutionException e) {
-      LOG.trace("endpoint is closed", e);
-      return false;
     }
   }
 

@@ -26,7 +26,7 @@ final class EndpointThreadsTest {
       value = UdpConfig.Io.class,
       names = {"NIO", "EPOLL"})
   void aTaskThatWasTakenRunsThoughTheEndpointCloses(UdpConfig.Io io) throws Exception {
-    race(io, 12);
+    race(io, 100);
   }
 
   @ParameterizedTest
