@@ -12,6 +12,8 @@ import dev.sumac.protocol.control.StatusReply;
 import dev.sumac.worker.Communicator;
 import dev.sumac.worker.CommunicatorConfig;
 import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -191,17 +193,8 @@ final class ProcessTest {
     try (AggregationSwitch target = startSwitch(512);
         Processes processes = new Processes()) {
       List<Processes.Run> runs = job(processes, target.port(), "paused", 2);
-      runs.get(1).signal("STOP");
-      long stoppedNs = System.nanoTime();
-      // Twenty retransmission timeouts at their floor, and some.
-      Conditions.await("400 ms", () -> System.nanoTime() - stoppedNs > 400_000_000L);
-      runs.get(1).signal("CONT");
-      for (Processes.Run run : runs) {
-        int before = run.lines().size();
-        Conditions.await("progress", () -> run.lines().size() > before + 2 || !run.isAlive());
-        assertTrue(run.isAlive(), run.output());
-        assertFalse(run.output().contains("failed"), run.output());
-      }
+      pause(runs.get(1), 400_000_000L); // Twenty retransmission timeouts at their floor, and some.
+      assertGoOn(runs);
     }
   }
 
@@ -227,6 +220,109 @@ final class ProcessTest {
           runs.get(1).lines().stream().filter(line -> line.startsWith("failed ")).count(),
           runs.get(1).output());
       assertFalse(runs.get(1).output().contains("Exception"), runs.get(1).output());
+      assertTrue(
+          runs.get(1).output().contains("longer than 4 s removes a rank from its run"),
+          runs.get(1).output());
+    }
+  }
+
+  @Test
+  @Tag("case-30")
+  @Tag("slow")
+  void aSwitchThatIsStoppedForAMomentIsNotTakenForDead() throws Exception {
+    try (Processes processes = new Processes()) {
+      Processes.Run theSwitch = processes.startSwitch();
+      int port = HostPort.parse(theSwitch.awaitLine("ready ")).port();
+      List<Processes.Run> runs = job(processes, port, "paused", 2);
+      pause(theSwitch, 400_000_000L);
+      assertGoOn(runs);
+    }
+  }
+
+  @Test
+  @Tag("case-30")
+  @Tag("slow")
+  void aSwitchThatIsStoppedForTooLongIsLostToAllOnceAndTakesThemAgainWhenItWakes()
+      throws Exception {
+    try (Processes processes = new Processes()) {
+      Processes.Run theSwitch = processes.startSwitch();
+      int port = HostPort.parse(theSwitch.awaitLine("ready ")).port();
+      List<Processes.Run> runs = job(processes, port, "stopped", 2);
+      theSwitch.signal("STOP");
+      for (Processes.Run run : runs) {
+        run.awaitLine("failed ");
+        assertEquals(0, run.awaitExit(10));
+        assertEquals(
+            1,
+            run.lines().stream().filter(line -> line.startsWith("failed ")).count(),
+            run.output());
+        assertFalse(run.output().contains("Exception"), run.output());
+      }
+      theSwitch.signal("CONT");
+      HostPort address = new HostPort("127.0.0.1", port);
+      Conditions.await("the run is over", () -> SwitchStatus.of(address).getJobsCount() == 0);
+      assertGoOn(job(processes, port, "stopped", 2));
+    }
+  }
+
+  /** A collection of everything in every process, while they work. */
+  @Test
+  @Tag("case-30")
+  @Tag("slow")
+  void forcedCollectionsStopNobody() throws Exception {
+    Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
+    assumeTrue(Files.isExecutable(jcmd), "no jcmd in this JDK: nothing can force a collection");
+    try (Processes processes = new Processes()) {
+      Processes.Run theSwitch = processes.startSwitch();
+      int port = HostPort.parse(theSwitch.awaitLine("ready ")).port();
+      List<Processes.Run> runs = job(processes, port, "collected", 2);
+      for (Processes.Run run : List.of(theSwitch, runs.get(0), runs.get(1))) {
+        Processes.Run forced =
+            processes.start(List.of(jcmd.toString(), "" + run.pid(), "GC.run"), Map.of());
+        assertEquals(0, forced.awaitExit(30), forced.output());
+      }
+      assertGoOn(runs);
+    }
+  }
+
+  private static void pause(Processes.Run run, long ns) throws Exception {
+    run.signal("STOP");
+    long stoppedNs = System.nanoTime();
+    Conditions.await("the pause is over", () -> System.nanoTime() - stoppedNs > ns);
+    run.signal("CONT");
+  }
+
+  private static void assertGoOn(List<Processes.Run> runs) throws Exception {
+    for (Processes.Run run : runs) {
+      int before = run.lines().size();
+      Conditions.await("progress", () -> run.lines().size() > before + 2 || !run.isAlive());
+      assertTrue(run.isAlive(), run.output());
+      assertFalse(run.output().contains("failed"), run.output());
+    }
+  }
+
+  @Test
+  @Tag("case-19")
+  @Tag("slow")
+  void aThousandOpeningsNeedFewDescriptors() throws Exception {
+    try (Processes processes = new Processes()) {
+      String few = "ulimit -n 256";
+      Processes.Run theSwitch =
+          processes.after(few, "switch", "--bind", "127.0.0.1", "--port", "0");
+      HostPort address = HostPort.parse(theSwitch.awaitLine("ready "));
+      Processes.Run worker =
+          processes.after(
+              few,
+              "soak-worker",
+              "--switch",
+              "127.0.0.1:" + address.port(),
+              "--openings",
+              "1000",
+              "--operations",
+              "1");
+      assertEquals(0, worker.awaitExit(150), worker.output());
+      assertFalse(worker.output().contains("failed"), worker.output());
+      assertTrue(theSwitch.isAlive(), theSwitch.output());
     }
   }
 
@@ -247,11 +343,14 @@ final class ProcessTest {
     killSwitch(100);
   }
 
-  private static void killSwitch(int times) throws Exception {
-    int port;
+  private static int freePort() throws IOException {
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
+      return free.getLocalPort();
     }
+  }
+
+  private static void killSwitch(int times) throws Exception {
+    int port = freePort();
     try (Processes processes = new Processes()) {
       // They live through every death of the switch: each opens again.
       List<Processes.Run> workers = new ArrayList<>();
@@ -402,6 +501,83 @@ final class ProcessTest {
     }
   }
 
+  /** What {@code nohup} and a shell's {@code &} leave ignored stays ignored; TERM still ends it. */
+  @Test
+  @Tag("case-72")
+  @Tag("slow")
+  void ignoredSignalsStayIgnored() throws Exception {
+    try (Processes processes = new Processes()) {
+      Processes.Run theSwitch =
+          processes.after("trap '' INT HUP", "switch", "--bind", "127.0.0.1", "--port", "0");
+      int port = HostPort.parse(theSwitch.awaitLine("ready ")).port();
+      theSwitch.signal("INT");
+      theSwitch.signal("HUP");
+      assertGoOn(job(processes, port, "hears nothing", 1));
+      theSwitch.signal("TERM");
+      assertEquals(143, theSwitch.awaitExit(5), theSwitch.output());
+    }
+  }
+
+  @Test
+  @Tag("case-42")
+  @Tag("slow")
+  void aPortThatNeedsRightsIsNamed() throws Exception {
+    Path lowest = Path.of("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    assumeTrue(
+        Files.exists(lowest) && Integer.parseInt(Files.readString(lowest).trim()) > 80,
+        "anybody may bind port 80 here");
+    try (Processes processes = new Processes()) {
+      List<String> command = asNobody(List.of());
+      command.addAll(List.of("switch", "--bind", "127.0.0.1", "--port", "80"));
+      Processes.Run run = processes.start(command, Map.of());
+      assertEquals(1, run.awaitExit(30), run.output());
+      assertEquals(1, run.lines().size(), run.output());
+      assertTrue(run.output().contains("port 80"), run.output());
+    }
+  }
+
+  /** A million packets of nobody leave few lines. */
+  @Test
+  @Tag("case-65")
+  @Tag("slow")
+  void aMillionBadPacketsAreAFewLines() throws Exception {
+    try (Processes processes = new Processes();
+        DatagramSocket stranger = new DatagramSocket()) {
+      int port = freePort(); // For control (TCP) and data (UDP).
+      Processes.Run theSwitch =
+          processes.sumac("switch", "--bind", "127.0.0.1", "--port", "" + port);
+      HostPort address = HostPort.parse(theSwitch.awaitLine("ready "));
+      SplittableRandom random = new SplittableRandom(65);
+      byte[] bytes = new byte[64];
+      long startNs = System.nanoTime();
+      for (int sent = 0; sent < 1_000_000; sent++) {
+        random.nextBytes(bytes);
+        if (sent % 2 == 0) {
+          bytes[8] = 'S';
+          bytes[9] = 'M';
+        }
+        stranger.send(
+            new DatagramPacket(bytes, bytes.length, InetAddress.getLoopbackAddress(), port));
+      }
+      long seconds = (System.nanoTime() - startNs) / 1_000_000_000 + 1;
+      StatusReply status = SwitchStatus.of(address);
+      long counted =
+          status.getCountersMap().entrySet().stream()
+              .filter(count -> count.getKey().startsWith("malformed-"))
+              .mapToLong(Map.Entry::getValue)
+              .sum();
+      assertTrue(counted > 10_000, status.getCountersMap().toString());
+      long reasons =
+          status.getCountersMap().entrySet().stream()
+              .filter(count -> count.getKey().startsWith("malformed-") && count.getValue() > 0)
+              .count();
+      assertTrue(
+          theSwitch.lines().size() <= (seconds + 2) * reasons + 5,
+          seconds + " s, " + reasons + " reasons: " + theSwitch.output());
+      assertTrue(theSwitch.output().length() < 1_000_000);
+    }
+  }
+
   /** The JDKs of this machine from 17 on. */
   static List<String> jdks() throws IOException {
     try (Stream<Path> folders = Files.list(Path.of("/usr/lib/jvm"))) {
@@ -479,7 +655,10 @@ final class ProcessTest {
     }
   }
 
-  /** Nobody's user, no home, little memory, one processor, a working folder that is read-only. */
+  /**
+   * Nobody's user, no home, no folder for temporary files, little memory, one processor, few
+   * threads.
+   */
   @Test
   @Tag("case-71")
   @Tag("slow")
@@ -488,34 +667,46 @@ final class ProcessTest {
     NpyFileTest.writeInts(one, 4);
     try (AggregationSwitch target = startSwitch(512);
         Processes processes = new Processes()) {
-      Path open = Files.createDirectory(folder.resolve("open"));
-      boolean isRoot = "root".equals(System.getProperty("user.name"));
-      assumeTrue(isRoot && Files.isExecutable(Path.of("/usr/bin/setpriv")));
-      assumeTrue(
-          open.toFile().setWritable(true, false)
-              && folder.toFile().setExecutable(true, false)
-              && folder.toFile().setReadable(true, false));
-      List<String> command =
-          new ArrayList<>(
-              List.of(
-                  "setpriv",
-                  "--reuid=65534",
-                  "--regid=65534",
-                  "--clear-groups",
-                  System.getProperty("java.home") + "/bin/java",
-                  "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
-                  "--enable-native-access=ALL-UNNAMED",
-                  "-XX:+IgnoreUnrecognizedVMOptions",
-                  "--sun-misc-unsafe-memory-access=allow",
-                  "-XX:ActiveProcessorCount=1",
-                  "-Xmx128m",
-                  "-cp",
-                  readableClassPath(open),
-                  "dev.sumac.cli.Sumac"));
-      command.addAll(List.of(allReduce(target.port(), 0, 1, one, open.resolve("out.npy"))));
+      List<String> command = asNobody(List.of("-Djava.io.tmpdir=/nonexistent", "-Xmx128m"));
+      Path output = folder.resolve("open/out.npy");
+      command.addAll(List.of(allReduce(target.port(), 0, 1, one, output)));
       Processes.Run run = processes.start(command, Map.of("HOME", "/nonexistent"));
       assertEquals(0, run.awaitExit(60), run.output());
+      assertArrayEquals(Files.readAllBytes(one), Files.readAllBytes(output));
     }
+  }
+
+  /**
+   * The command as user 65534 with 64 processes and threads at most; what follows are arguments.
+   */
+  private List<String> asNobody(List<String> options) throws IOException {
+    assumeTrue(
+        "root".equals(System.getProperty("user.name"))
+            && Files.isExecutable(Path.of("/usr/bin/setpriv")),
+        "only root can become nobody, with setpriv");
+    Path open = Files.createDirectory(folder.resolve("open"));
+    assertTrue(
+        open.toFile().setWritable(true, false)
+            && folder.toFile().setExecutable(true, false)
+            && folder.toFile().setReadable(true, false));
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                "prlimit",
+                "--nproc=64",
+                "setpriv",
+                "--reuid=65534",
+                "--regid=65534",
+                "--clear-groups",
+                System.getProperty("java.home") + "/bin/java",
+                "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:+IgnoreUnrecognizedVMOptions",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-XX:ActiveProcessorCount=1"));
+    command.addAll(options);
+    command.addAll(List.of("-cp", readableClassPath(open), "dev.sumac.cli.Sumac"));
+    return command;
   }
 
   /** The class path may lie where only its owner reads: a copy for everybody. */

@@ -100,6 +100,11 @@ final class Processes implements AutoCloseable {
   Run sumac(
       String javaHome, List<String> options, Map<String, String> environment, String... arguments)
       throws IOException {
+    return start(command(javaHome, options, arguments), environment);
+  }
+
+  /** The command line of {@code sumac ARGUMENTS}. */
+  static List<String> command(String javaHome, List<String> options, String... arguments) {
     List<String> command = new ArrayList<>();
     command.add(javaHome + File.separator + "bin" + File.separator + "java");
     command.add("--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED");
@@ -113,7 +118,17 @@ final class Processes implements AutoCloseable {
     command.add(System.getProperty("java.class.path"));
     command.add(Sumac.class.getName());
     command.addAll(List.of(arguments));
-    return start(command, environment);
+    return command;
+  }
+
+  /**
+   * Starts {@code sumac ARGUMENTS} in a shell that has run {@code first} before, such as {@code
+   * ulimit -n 256}.
+   */
+  Run after(String first, String... arguments) throws IOException {
+    List<String> command = new ArrayList<>(List.of("sh", "-c", first + " && exec \"$@\"", "sh"));
+    command.addAll(command(System.getProperty("java.home"), List.of(), arguments));
+    return start(command, Map.of());
   }
 
   Run start(List<String> command, Map<String, String> environment) throws IOException {

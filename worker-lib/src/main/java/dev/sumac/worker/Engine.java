@@ -10,6 +10,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.agrona.DirectBuffer;
@@ -28,6 +29,8 @@ import org.jctools.queues.MpscUnboundedArrayQueue;
  * </pre>
  */
 final class Engine implements DatagramListener, Lane.Listener {
+  private static final long STOOD_STILL_NS = TimeUnit.SECONDS.toNanos(2);
+
   private final RunParameters run;
   private final Lane[] lanes;
   private final AddressProof[] proofs;
@@ -44,6 +47,9 @@ final class Engine implements DatagramListener, Lane.Listener {
   private long packetsDropped;
   private int leftRank = -1;
   private int leftBefore;
+  private boolean isTimed;
+  private long lastTurnNs;
+  private long stoodStillNs;
 
   /**
    * @param onFailure told once, when the engine fails for a reason of its own (a time limit)
@@ -117,6 +123,15 @@ final class Engine implements DatagramListener, Lane.Listener {
    */
   @Override
   public boolean onTurn(long nowNs) {
+    if (isTimed && nowNs - lastTurnNs >= STOOD_STILL_NS) {
+      stoodStillNs = nowNs - lastTurnNs;
+    }
+    lastTurnNs = nowNs;
+    isTimed = isTimeWatched(nowNs);
+    return isTimed;
+  }
+
+  private boolean isTimeWatched(long nowNs) {
     startSubmitted(nowNs);
     if (failure != null) {
       return false;
@@ -141,6 +156,7 @@ final class Engine implements DatagramListener, Lane.Listener {
 
   @Override
   public void onOperationDone(Operation operation, long nowNs) {
+    stoodStillNs = 0;
     pending.remove(operation);
     onLatencyNs.accept(nowNs - operation.startedNs());
     operation.future().complete(null);
@@ -185,6 +201,19 @@ final class Engine implements DatagramListener, Lane.Listener {
 
   SumacException failure() {
     return failure;
+  }
+
+  /**
+   * For people, at the end of the reason of a failure: whether this process was stopped meanwhile,
+   * so that the others may have given it up. Empty when it was not.
+   */
+  String stoodStill() {
+    return stoodStillNs == 0
+        ? ""
+        : String.format(
+            Locale.ROOT,
+            "; this process stood still for %.1f s, longer than 4 s removes a rank from its run",
+            stoodStillNs / 1e9);
   }
 
   /** Number that the next operation will have. */
@@ -266,6 +295,8 @@ final class Engine implements DatagramListener, Lane.Listener {
               operation.timeoutNs() / 1e9));
     }
     return new OperationTimeoutException(
-        text.append("other ranks are late or the network is down (option --timeout)").toString());
+        text.append("other ranks are late or the network is down (option --timeout)")
+            .append(stoodStill())
+            .toString());
   }
 }

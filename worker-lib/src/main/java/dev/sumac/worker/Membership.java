@@ -147,7 +147,7 @@ public final class Membership implements DatagramListener {
   /** The control stream has ended; the reason is for people. */
   public void onCallEnd(String reason) {
     hasLeft = true;
-    fail(new SwitchLostException(reason));
+    fail(new SwitchLostException(engine == null ? reason : reason + engine.stoodStill()));
   }
 
   @Override
