@@ -13,6 +13,9 @@ import java.util.concurrent.TimeUnit;
 
 /** Real processes of the command, with what they print; all end with the test. For tests. */
 final class Processes implements AutoCloseable {
+  /** Whoever runs the tests in the background has made them deaf to INT; not their children. */
+  private static final List<String> ENV = List.of("env", "--default-signal=INT");
+
   private final List<Run> runs = new ArrayList<>();
 
   /** One process. */
@@ -106,6 +109,7 @@ final class Processes implements AutoCloseable {
   /** The command line of {@code sumac ARGUMENTS}. */
   static List<String> command(String javaHome, List<String> options, String... arguments) {
     List<String> command = new ArrayList<>();
+    command.addAll(ENV);
     command.add(javaHome + File.separator + "bin" + File.separator + "java");
     command.add("--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED");
     command.add("--enable-native-access=ALL-UNNAMED");
@@ -126,8 +130,9 @@ final class Processes implements AutoCloseable {
    * ulimit -n 256}.
    */
   Run after(String first, String... arguments) throws IOException {
+    List<String> java = command(System.getProperty("java.home"), List.of(), arguments);
     List<String> command = new ArrayList<>(List.of("sh", "-c", first + " && exec \"$@\"", "sh"));
-    command.addAll(command(System.getProperty("java.home"), List.of(), arguments));
+    command.addAll(java.subList(ENV.size(), java.size()));
     return start(command, Map.of());
   }
 
