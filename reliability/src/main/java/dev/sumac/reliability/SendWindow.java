@@ -16,7 +16,7 @@ import java.util.Arrays;
  *   IN_FLIGHT  --timeout-->   IN_FLIGHT, sent again
  * </pre>
  *
- * <p>A chunk is sent again early when results of chunks that were sent well after it have come:
+ * <p>A chunk is sent again early when results of many chunks that were sent after it have come:
  * something of it was lost (or another rank is behind with it, then the repetition is dropped as a
  * duplicate). That is TCP's fast retransmit (RFC 5681, section 3.2) with a threshold that grows
  * with the window.
